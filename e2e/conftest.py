@@ -1,0 +1,1 @@
+"""Scenarios: one promise a file."""

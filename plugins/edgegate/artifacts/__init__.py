@@ -1,0 +1,1 @@
+"""Pinned versions become files in the store."""

@@ -1,0 +1,56 @@
+"""The `edgegate` command: one module of this package a subcommand, found by its name.
+
+Every subcommand takes `--json`: one object on standard output, progress on standard error. Exit statuses: 0 done,
+1 verdict fail (or drift, or a finding), 2 usage, 75 inconclusive because the surroundings broke, 130 interrupted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from edgegate.cli.talk import EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE, Talk
+from edgegate.errors import EdgegateError, UsageFault
+
+COMMANDS = {
+    "build": "Build or download what a run needs",
+    "pins": "Show every pinned version, its age, and why it is pinned",
+    "doctor": "Check this machine and say how to fix what is missing",
+    "up": "Start an edge and keep it",
+    "down": "Stop a kept edge; nothing of it stays",
+    "status": "Show the running edges and their parts",
+    "logs": "Show the log of a part",
+    "exec": "Run a command inside the edge",
+    "matrix": "Run one gate over several version pairs and print the table",
+    "prove": "Show each gate red on each of its faults and green without",
+    "bench": "Measure start, reuse, stop and memory of the edge",
+}
+
+
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    """Return the parser; only the chosen command's module is imported, so that `--help` stays quick."""
+    parser = argparse.ArgumentParser(prog="edgegate", description=__doc__.splitlines()[0], allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
+        command.add_argument("--json", action="store_true", help="One JSON object on stdout, progress on stderr")
+        if name == chosen:
+            import_module(f"edgegate.cli.{name}").arguments(command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in words if word in COMMANDS), None)
+    args = _parser(chosen).parse_args(words)
+    talk = Talk(as_json=args.json)
+    try:
+        status: int = import_module(f"edgegate.cli.{args.command}").run(args, talk)
+    except EdgegateError as error:
+        talk.error(error)
+        return EXIT_USAGE if isinstance(error, UsageFault) else EXIT_UNAVAILABLE
+    except KeyboardInterrupt:
+        talk.say("interrupted")
+        return EXIT_INTERRUPTED
+    return status

@@ -1,0 +1,39 @@
+"""What the command says: results on standard output, progress and errors on standard error."""
+
+import json
+import sys
+from collections.abc import Mapping
+
+from rich.console import Console, RenderableType
+
+EXIT_DONE = 0
+EXIT_FAIL = 1
+EXIT_USAGE = 2
+EXIT_UNAVAILABLE = 75  # EX_TEMPFAIL of sysexits.h: the surroundings broke, a later try may work
+EXIT_INTERRUPTED = 130
+
+
+class Talk:
+    """The terminal of one command run; knows whether a program or a person is listening."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.out = Console(soft_wrap=True, highlight=False)
+        self.err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+    def result(self, data: Mapping[str, object], shown: RenderableType) -> None:
+        """Print the result once: `data` for a program, `shown` for a person."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(data, default=str) + "\n")
+        else:
+            self.out.print(shown)
+
+    def say(self, text: RenderableType) -> None:
+        """Print a line of progress."""
+        self.err.print(text)
+
+    def error(self, error: Exception) -> None:
+        """Print an error where its reader looks: the text for a person, an object for a program."""
+        if self.as_json:
+            sys.stdout.write(json.dumps({"error": type(error).__name__, "text": str(error)}) + "\n")
+        self.err.print(f"edgegate: {error}", markup=False)

@@ -1,0 +1,1 @@
+"""One control plane seen as an API."""

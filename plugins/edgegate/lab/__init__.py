@@ -1,0 +1,1 @@
+"""The sandbox: kernel namespaces, supervisor, control socket, node agent."""

@@ -1,0 +1,1 @@
+"""The pytest hooks of edgegate; nothing else."""

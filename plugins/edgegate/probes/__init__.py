@@ -1,0 +1,1 @@
+"""Probes measure from outside and change nothing."""
