@@ -8,6 +8,7 @@ EdgegateError
 │   └── RunFolderForeign       the run folder belongs to another version
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
+    ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / NotEnoughDisk / ToolMissing
@@ -57,6 +58,22 @@ class CommandFailed(EnvironmentFault):
     def __init__(self, argv: list[str], *, status: int, output: str) -> None:
         super().__init__(f"command ended with status {status}: {' '.join(argv)}\n{output.rstrip()}")
         self.argv, self.status, self.output = argv, status, output
+
+
+class PlaneRefused(EnvironmentFault):
+    """A control plane answered a request with an error."""
+
+    def __init__(self, plane: str, request: str, *, status: int, text: str) -> None:
+        super().__init__(f"{plane} control plane refused {request}: {status}: {text}")
+        self.plane, self.request, self.status, self.text = plane, request, status, text
+
+
+class PlaneUnreachable(EnvironmentFault):
+    """A control plane gave no answer."""
+
+    def __init__(self, plane: str, request: str, *, text: str) -> None:
+        super().__init__(f"{plane} control plane did not answer {request}: {text}")
+        self.plane, self.request, self.text = plane, request, text
 
 
 class LabFault(EnvironmentFault):

@@ -1,0 +1,59 @@
+"""The Kubernetes kinds that the edge is made of, each named once."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind as an object's `apiVersion` and `kind` spell it."""
+
+    api_version: str
+    """Group and version, as `gateway.networking.k8s.io/v1`."""
+    name: str
+    """The kind, as `Gateway`."""
+
+    @property
+    def group_path(self) -> str:
+        """Return the API path of the group: `/api/v1` for the core group, `/apis/GROUP/VERSION` else."""
+        return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+
+
+@dataclass(frozen=True)
+class Ref:
+    """One object: kind, name, and namespace (empty for cluster-scoped kinds)."""
+
+    kind: Kind
+    name: str
+    namespace: str = ""
+
+    @classmethod
+    def of(cls, manifest: dict[str, object]) -> "Ref":
+        """Return the reference to the object that a manifest describes."""
+        metadata = manifest["metadata"]
+        assert isinstance(metadata, dict)
+        kind = Kind(str(manifest["apiVersion"]), str(manifest["kind"]))
+        return cls(kind, str(metadata["name"]), str(metadata.get("namespace") or ""))
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.name} {where}{self.name}"
+
+
+_GATEWAY = "gateway.networking.k8s.io"
+_ENVOY = "gateway.envoyproxy.io/v1alpha1"
+
+NAMESPACE = Kind("v1", "Namespace")
+SECRET = Kind("v1", "Secret")
+SERVICE = Kind("v1", "Service")
+POD = Kind("v1", "Pod")
+NODE = Kind("v1", "Node")
+EVENT = Kind("v1", "Event")
+DEPLOYMENT = Kind("apps/v1", "Deployment")
+ENDPOINT_SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice")
+CRD = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+GATEWAY_CLASS = Kind(f"{_GATEWAY}/v1", "GatewayClass")
+GATEWAY = Kind(f"{_GATEWAY}/v1", "Gateway")
+HTTP_ROUTE = Kind(f"{_GATEWAY}/v1", "HTTPRoute")
+ENVOY_PROXY = Kind(_ENVOY, "EnvoyProxy")
+SECURITY_POLICY = Kind(_ENVOY, "SecurityPolicy")
+BACKEND = Kind(_ENVOY, "Backend")
