@@ -3,11 +3,18 @@
 EdgegateError
 ├── UsageFault                 what the user typed or wrote; nothing was started            exit status 2
 │   ├── NotADuration
-│   ├── UnknownComponent / UnknownVersion
+│   ├── BadSetting             a flag, environment name or ini key has a value that cannot be meant
+│   │   ├── UnknownLimit       --edge-limit names a limit that does not exist
+│   │   └── BackendNotYet      kind and attach come later
+│   ├── UnknownComponent / UnknownVersion / UnknownImage
 │   ├── PinsFault              pins.toml: file, key, accepted form
-│   └── RunFolderForeign       the run folder belongs to another version
+│   ├── RunFolderForeign       the run folder belongs to another version
+│   └── RunFolderBusy          another run writes to it right now
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
+    ├── NotShown               this edge cannot show what the scenario asks for
+    │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
+    ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
@@ -15,11 +22,17 @@ EdgegateError
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory
         ├── ComponentExited    its last log lines
+        ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         └── LabGone / NoSuchLab
+
+GateFailed is no EdgegateError but an AssertionError: the system under test is wrong, the verdict is fail.
 
 The texts follow one pattern: what happened, to which part, the last thing seen, what to do next.
 """
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+import difflib
 from pathlib import Path
 
 
@@ -76,6 +89,97 @@ class PlaneUnreachable(EnvironmentFault):
         self.plane, self.request, self.text = plane, request, text
 
 
+class UnknownComponent(UsageFault):
+    """A component that no pin names."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"pins.toml has no component '{name}'.{hint} It has: {', '.join(known)}.")
+        self.name, self.known = name, known
+
+
+class UnknownVersion(UsageFault):
+    """A version that the pin of a component does not have."""
+
+    def __init__(self, name: str, version: str, known: list[str]) -> None:
+        hint = " Leave the leading v out." if version.startswith("v") and version[1:] in known else ""
+        super().__init__(f"pins.toml has no version '{version}' of {name}.{hint} It has: {', '.join(known)}.")
+        self.name, self.version, self.known = name, version, known
+
+
+class UnknownImage(UsageFault):
+    """A container image that no pin stands for, so that the lab cannot run it."""
+
+    def __init__(self, image: str, known: str) -> None:
+        super().__init__(
+            f"no pin stands for the image '{image}'; {known}. Add the image or the version to a pin in pins.toml."
+        )
+        self.image = image
+
+
+class PinsFault(UsageFault):
+    """`pins.toml` is malformed or contradicts itself."""
+
+    def __init__(self, path: Path, key: str, problem: str, accepted: str) -> None:
+        super().__init__(f"{path}: {key + ' ' if key else ''}{problem}. Accepted: {accepted}.")
+        self.path, self.key, self.problem, self.accepted = path, key, problem, accepted
+
+
+class ArtifactFault(EnvironmentFault):
+    """Something that a pin names could not be had or built, or is not in the artifact."""
+
+
+class BuildFailed(ArtifactFault):
+    """A build ended with an error that is not one of the situations below."""
+
+    def __init__(self, what: str, *, log: Path, tail: str) -> None:
+        super().__init__(f"{what} could not be built. The end of its log ({log}):\n{tail.rstrip()}")
+        self.what, self.log, self.tail = what, log, tail
+
+
+class DigestMismatch(ArtifactFault):
+    """What was fetched is not what pins.toml names; nothing of it was kept."""
+
+    def __init__(self, what: str, key: str, *, expected: str, actual: str) -> None:
+        super().__init__(
+            f"{what} has the digest {actual}, but pins.toml {key} says {expected}. Nothing of it was kept. "
+            "Find out why the source changed before you change the pin."
+        )
+        self.what, self.key, self.expected, self.actual = what, key, expected, actual
+
+
+class NoNetwork(ArtifactFault):
+    """Something has to be fetched and its source cannot be reached."""
+
+    def __init__(self, what: str, *, missing: str, source: str, cache: Path, last: str) -> None:
+        super().__init__(
+            f"{what} needs {missing}, which is not in {cache}, and the {source} cannot be reached (last seen: {last}). "
+            f"Run 'edgegate build' on a machine with a connection, copy its cache folder here, and point "
+            f"EDGEGATE_CACHE at the copy."
+        )
+        self.what, self.missing, self.source, self.cache = what, missing, source, cache
+
+
+class NotEnoughDisk(ArtifactFault):
+    """A build would fill the disk."""
+
+    def __init__(self, what: str, *, needs_mib: int, has_mib: int, where: Path) -> None:
+        super().__init__(
+            f"{what} needs {needs_mib} MiB of free disk, but {where} has {has_mib} MiB. "
+            "Free some, or set EDGEGATE_CACHE to a folder on a larger disk."
+        )
+        self.what, self.needs_mib, self.has_mib, self.where = what, needs_mib, has_mib, where
+
+
+class ToolMissing(ArtifactFault):
+    """A program that a build calls is not there, or is too old."""
+
+    def __init__(self, tool: str, *, what: str, problem: str, fix: str) -> None:
+        super().__init__(f"{what} needs {tool}: {problem}. {fix}")
+        self.tool, self.what, self.problem, self.fix = tool, what, problem, fix
+
+
 class LabFault(EnvironmentFault):
     """The sandbox, or a part of it, is not as it must be."""
 
@@ -88,3 +192,91 @@ class ComponentExited(LabFault):
             f"{name} ended with status {status} before it was ready. The end of its log ({log}):\n{tail.rstrip()}"
         )
         self.name, self.status, self.log, self.tail = name, status, log, tail
+
+
+class BadSetting(UsageFault):
+    """A flag, environment name or ini key has a value that cannot be meant."""
+
+    def __init__(self, origin: str, problem: str) -> None:
+        super().__init__(f"{origin}: {problem} Nothing was started.")
+        self.origin, self.problem = origin, problem
+
+
+class UnknownLimit(BadSetting):
+    """A limit was set that does not exist."""
+
+    def __init__(self, origin: str, name: str, *, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        super().__init__(origin, f"there is no limit '{name}'.{hint} The limits are {', '.join(known)}.")
+        self.name, self.known = name, tuple(known)
+
+
+class BackendNotYet(BadSetting):
+    """A backend that is planned and not there yet."""
+
+    def __init__(self, origin: str, backend: str) -> None:
+        super().__init__(origin, f"the backend '{backend}' comes in a later version. Accepted today: host.")
+        self.backend = backend
+
+
+class RunFolderForeign(UsageFault):
+    """The run folder was written by another version, or by something else."""
+
+    def __init__(self, folder: Path, *, found: str, ours: str) -> None:
+        super().__init__(
+            f"{folder} holds a run of {found}, this is {ours}. Nothing in it was changed. "
+            f"Give another folder with --edge-run-dir, or move that one away."
+        )
+        self.folder, self.found, self.ours = folder, found, ours
+
+
+class RunFolderBusy(UsageFault):
+    """Another run writes to the run folder right now."""
+
+    def __init__(self, folder: Path, *, holder: str) -> None:
+        super().__init__(
+            f"{folder} is in use by another run ({holder}). Wait for it to end, or give another folder with "
+            f"--edge-run-dir."
+        )
+        self.folder, self.holder = folder, holder
+
+
+class NotShown(EnvironmentFault):
+    """This edge cannot show what the scenario asks for, so nothing follows for the version under test."""
+
+
+class PoisonNotLive(NotShown):
+    """The fault that a gate plants had no effect, so surviving it proves nothing."""
+
+    def __init__(self, poison: str, *, evidence: str) -> None:
+        super().__init__(f"the poison had no effect: {poison}; seen: {evidence}. What survived it proves nothing.")
+        self.poison, self.evidence = poison, evidence
+
+
+class EdgeNotUp(EnvironmentFault):
+    """The edge did not come up earlier in this run; it is not tried again for every test."""
+
+    def __init__(self, *, cause: str, first: str) -> None:
+        super().__init__(f"the edge did not come up: {cause} (the full error is with {first})")
+        self.cause, self.first = cause, first
+
+
+class GateFailed(AssertionError):
+    """A gate found the system under test other than it must be; the text is the gate's whole story."""
+
+
+class NodeConfigFault(LabFault):
+    """The node agent cannot use the configuration that it was given."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"node agent: {path} is no configuration: {reason}. It is written by `edgegate up`; run it again.")
+        self.path, self.reason = path, reason
+
+
+class PodTrouble(LabFault):
+    """Something keeps a pod, or one container of it, from running; becomes an event and a waiting reason."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason, self.text = reason, text
