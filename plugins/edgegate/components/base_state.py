@@ -1,0 +1,90 @@
+"""What every edge starts with: CRDs, namespaces and control-plane certificates, applied once for a fingerprint.
+
+Applying some 80 CRDs is the largest part of a first start, because an API server rebuilds its OpenAPI document for
+each. So the result is kept as a copy of etcd's data, and a warm start begins with that copy.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import yaml
+
+from edgegate.artifacts import Artifact
+from edgegate.clock import wait_until
+from edgegate.clusters.kinds import CRD
+from edgegate.clusters.plane import ControlPlane, Manifest, is_true
+from edgegate.components import etcd
+from edgegate.components.launch import Launch
+
+_ENVOY_CRDS = "charts/gateway-crds-helm/templates/generated/*.yaml"
+_GATEWAY_CRDS = "config/crd/experimental/*.yaml"
+
+
+class BaseStates:
+    """The folder of kept base states, one data folder of etcd a fingerprint."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self._kept = folder / fingerprint
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether a start with this fingerprint can be a warm one."""
+        return self._kept.is_dir()
+
+    def restore(self, launch: Launch) -> None:
+        """Put the kept data where etcd will look for it; etcd must not run yet."""
+        launch.lab.run(["cp", "--archive", "--sparse=always", str(self._kept), etcd.DATA_FOLDER])
+        self._kept.touch()
+
+    def keep(self, launch: Launch) -> None:
+        """Copy etcd's data while it is frozen.
+
+        The copy is what `kill -9` would leave, and etcd recovers from that by design.
+        """
+        partial = self._kept.with_name(f"{self._kept.name}.{os.getpid()}.partial")
+        partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        launch.lab.pause(etcd.NAME)
+        try:
+            launch.lab.run(["cp", "--archive", "--sparse=always", etcd.DATA_FOLDER, str(partial)])
+        finally:
+            launch.lab.resume(etcd.NAME)
+        try:
+            partial.rename(self._kept)
+        except OSError:  # another start with the same fingerprint was quicker
+            shutil.rmtree(partial)
+
+
+def crds(gateway_api: Artifact, envoy_gateway: Artifact) -> list[Manifest]:
+    """Return the CRDs of Gateway API and Envoy Gateway, read from the pinned modules."""
+    files = [*gateway_api.path.glob(_GATEWAY_CRDS), *envoy_gateway.path.glob(_ENVOY_CRDS)]
+    return [crd for file in sorted(files) for crd in _crds_in(file)]
+
+
+def _crds_in(file: Path) -> Iterator[Manifest]:
+    # Envoy Gateway's files are chart templates: a condition around each CRD is all that they contain.
+    text = "\n".join(line for line in file.read_text().splitlines() if not line.startswith("{{"))
+    for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        if document and document.get("kind") == CRD.name:
+            document.pop("status", None)
+            yield document
+
+
+def apply_crds(plane: ControlPlane, manifests: list[Manifest]) -> None:
+    """Apply all CRDs at once and return when the plane serves every one of them."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(plane.apply, manifests))
+    wanted = {manifest["metadata"]["name"] for manifest in manifests}
+
+    def missing() -> set[str]:
+        return wanted - {crd["metadata"]["name"] for crd in plane.list(CRD) if is_true(crd, "Established")}
+
+    wait_until(f"{plane.name}: CRDs served", lambda: not missing(), deadline=60.0, last=missing, every=0.1)
+
+
+def fingerprint(*parts: object) -> str:
+    """Return 16 hex digits that change when any of the parts does."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]

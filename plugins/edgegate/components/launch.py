@@ -1,0 +1,56 @@
+"""What every component gets when it is started."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from edgegate.artifacts import Artifact
+from edgegate.components.pki import Authority
+from edgegate.lab import Lab
+from edgegate.pins import Selection
+
+DATA = "/run/edgegate/data"
+"""Folder inside the lab, on its own tmpfs: gone with the lab."""
+
+BASE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+"""The whole environment of a component, so that nothing of the caller's leaks in."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The lab that is coming up, and what it is made of."""
+
+    lab: Lab
+    """The sandbox."""
+    selection: Selection
+    """The version of each component."""
+    artifacts: Mapping[str, Artifact]
+    """The files of each component, by pin name."""
+    authority: Authority
+    """Signs the certificates of this lab's control planes."""
+    token: str
+    """Bearer token of the cluster administrator, random for each lab."""
+    service_account_keys: tuple[bytes, bytes]
+    """Private and public key of the service account tokens, PEM."""
+
+    @cached_property
+    def folder(self) -> Path:
+        """The lab's folder outside, for logs and credentials."""
+        return self.lab.folder
+
+    def secret(self, name: str, content: bytes | str) -> str:
+        """Put a private file on the lab's tmpfs and return its path inside."""
+        path = f"{DATA}/secrets/{name}"
+        self.lab.put(path, content.encode() if isinstance(content, str) else content, 0o600)
+        return path
+
+    def config(self, name: str, content: str) -> str:
+        """Put a configuration file on the lab's tmpfs and return its path inside."""
+        path = f"{DATA}/config/{name}"
+        self.lab.put(path, content.encode(), 0o600)
+        return path
+
+    def environment(self, pin: str, **more: str) -> dict[str, str]:
+        """Return the whole environment of a component's process."""
+        return {**BASE_ENVIRONMENT, **self.artifacts[pin].env, **more}

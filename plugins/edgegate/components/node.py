@@ -1,0 +1,32 @@
+"""The node agent: runs the pods of the downstream plane as processes, and hands out load-balancer addresses."""
+
+import json
+import sys
+
+from edgegate.components import control_plane
+from edgegate.components.kube_proxy import NODE_NAME
+from edgegate.components.launch import DATA, Launch
+from edgegate.lab import ProcessSpec, Ready
+
+NAME = "node-agent"
+
+
+def spec(launch: Launch, images: dict[str, object]) -> ProcessSpec:
+    """Return how the agent is run; `images` maps image names to the pinned binaries that stand for them."""
+    config = launch.config("node-agent.json", json.dumps(_config(launch, images)))
+    argv = (sys.executable, "-m", "edgegate.lab.node", "--config", config)
+    ready = Ready(kind="http", address="http://127.0.0.1:10248/healthz", limit=60)
+    return ProcessSpec(NAME, argv, env=launch.environment("bubblewrap"), ready=ready)
+
+
+def _config(launch: Launch, images: dict[str, object]) -> dict[str, object]:
+    net = launch.lab.net
+    return {
+        "kubeconfig": control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM),
+        "node": NODE_NAME,
+        "net": vars(net),
+        "logs": str(launch.folder / "logs" / "pods"),
+        "pods": f"{DATA}/pods",
+        "images": images,
+        "bwrap": str(launch.artifacts["bubblewrap"].binary("bwrap")),
+    }

@@ -1,0 +1,77 @@
+"""The lab's login: an OpenID Connect provider that proxies, Envoy Gateway and browsers reach by one name."""
+
+import sys
+from dataclasses import dataclass
+
+import httpx
+
+from edgegate.clusters.plane import ControlPlane
+from edgegate.components.cluster_dns import without_selector
+from edgegate.components.launch import BASE_ENVIRONMENT
+from edgegate.components.oidc_provider_server import MODE_PATH, MODES
+from edgegate.errors import UsageFault
+from edgegate.lab import Lab, ProcessSpec, Ready
+
+NAME = "oidc-provider"
+NAMESPACE = "edgegate-login"
+HOST = f"provider.{NAMESPACE}.svc.cluster.local"
+ISSUER = f"http://{HOST}"
+PORT = 9400
+
+
+@dataclass(frozen=True)
+class OidcClient:
+    """A client that the provider knows."""
+
+    identifier: str
+    """Its `client_id`."""
+    secret: str
+    """Its `client_secret`."""
+
+
+class OidcProvider:
+    """The running provider, as scenarios use it."""
+
+    host = HOST
+    issuer = ISSUER
+
+    def __init__(self, lab: Lab) -> None:
+        self.address = lab.net.lab_ip
+        self.port = PORT
+        self._http = httpx.Client(
+            base_url=f"http://{self.address}:{PORT}", headers={"Host": HOST}, trust_env=False, timeout=10
+        )
+
+    def register(self, redirect_url: str) -> OidcClient:
+        """Register a client that may return to one address, and return its credentials."""
+        body = {"redirect_uris": [redirect_url], "token_endpoint_auth_method": "client_secret_post"}
+        answer = self._http.post("/oauth2/clients", json=body).raise_for_status().json()
+        return OidcClient(answer["client_id"], answer["client_secret"])
+
+    def switch(self, mode: str) -> None:
+        """Make the provider `ok`, `error` (answers 503) or `silent` (answers nothing).
+
+        Raises:
+            UsageFault: another mode was asked for.
+        """
+        if mode not in MODES:
+            raise UsageFault(f"'{mode}' is no mode of the OpenID provider. Accepted: {', '.join(MODES)}.")
+        self._http.put(MODE_PATH, content=mode).raise_for_status()
+
+    def close(self) -> None:
+        """Close the connection to the provider."""
+        self._http.close()
+
+
+def spec(lab: Lab) -> ProcessSpec:
+    """Return how the provider is run."""
+    argv = (sys.executable, "-m", "edgegate.components.oidc_provider_server", "--listen", f"{lab.net.lab_ip}:{PORT}")
+    ready = Ready(kind="http", address=f"http://{lab.net.lab_ip}:{PORT}{MODE_PATH}", contains="ok", limit=30)
+    return ProcessSpec(NAME, argv, env=dict(BASE_ENVIRONMENT), ready=ready)
+
+
+def publish(lab: Lab, plane: ControlPlane) -> None:
+    """Give the provider its name in the cluster DNS."""
+    plane.namespace(NAMESPACE)
+    ports = [{"name": "http", "port": 80, "protocol": "TCP"}]
+    plane.apply(*without_selector(NAMESPACE, "provider", lab.net.lab_ip, ports, target_port=PORT))

@@ -1,0 +1,70 @@
+"""A real OpenID Connect provider for the lab, with clients that must be registered and a switch to break it.
+
+`python -m edgegate.components.oidc_provider_server --listen ADDRESS:PORT`. The provider itself is
+`oidc-provider-mock`; only the switch is ours: `PUT /-/mode` with the body `ok`, `error` (every answer is 503) or
+`silent` (answers nothing for 60 s, as a provider behind a dead firewall). `GET /-/mode` tells the present one.
+"""
+
+import argparse
+import threading
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+import oidc_provider_mock
+import werkzeug.serving
+
+MODES = ("ok", "error", "silent")
+MODE_PATH = "/-/mode"
+_SILENCE = 60.0
+
+
+class Switched:
+    """Passes requests on to the provider, or breaks them as the mode says."""
+
+    def __init__(self, provider: WSGIApplication) -> None:
+        self._provider = provider
+        self._mode = "ok"
+        self._changed = threading.Event()
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        if environ["PATH_INFO"] == MODE_PATH:
+            return self._switch(environ, start_response)
+        if self._mode == "silent":
+            self._changed.wait(_SILENCE)
+        if self._mode == "error":
+            return _say(start_response, "503 Service Unavailable", "switched to error")
+        return self._provider(environ, start_response)
+
+    def _switch(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "PUT":
+            asked = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
+            if asked not in MODES:
+                return _say(start_response, "400 Bad Request", f"'{asked}' is none of {', '.join(MODES)}")
+            self._mode = asked
+            self._changed.set()
+            self._changed = threading.Event()
+        return _say(start_response, "200 OK", self._mode)
+
+
+def _say(start_response: StartResponse, status: str, text: str) -> Iterable[bytes]:
+    start_response(status, [("Content-Type", "text/plain")])
+    return [text.encode()]
+
+
+def application() -> Switched:
+    """Return the provider as a WSGI application; a client must register before it can use it."""
+    provider: WSGIApplication = oidc_provider_mock.app(require_client_registration=True)
+    return Switched(provider)
+
+
+def main() -> None:
+    """Serve until killed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT")
+    address, _, port = parser.parse_args().listen.rpartition(":")
+    werkzeug.serving.make_server(address, int(port), application(), threaded=True).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

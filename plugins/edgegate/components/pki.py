@@ -1,0 +1,108 @@
+"""Keys and certificates of one lab: random for each lab, readable by the owner alone."""
+
+import base64
+import datetime
+import ipaddress
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+_DAY = datetime.timedelta(days=1)
+_VALID_DAYS = 30  # a kept lab is thrown away long before
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both PEM."""
+
+    certificate: bytes
+    """The certificate; leaf first where there are several."""
+    key: bytes
+    """The private key, PKCS #8."""
+
+
+class Authority:
+    """A certificate authority that lives as long as its lab."""
+
+    def __init__(self, name: str) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _common_name(name)
+        self._certificate = (
+            _builder(self._name, self._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+
+    @property
+    def certificate(self) -> bytes:
+        """The authority's own certificate, PEM: what a client must trust."""
+        return self._certificate.public_bytes(Encoding.PEM)
+
+    @property
+    def certificate_base64(self) -> str:
+        """The same, as kubeconfigs and `caBundle` fields hold it."""
+        return base64.b64encode(self.certificate).decode()
+
+    def issue(self, names: Sequence[str]) -> KeyPair:
+        """Return a server certificate for DNS names and IP addresses; the first one is its common name."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _builder(_common_name(names[0]), self._name, key.public_key())
+            .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+        return KeyPair(certificate.public_bytes(Encoding.PEM), _private(key))
+
+
+def service_account_keys() -> tuple[bytes, bytes]:
+    """Return a private and a public PEM key that sign and check service account tokens."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return _private(key), key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def write_private(path: Path, content: bytes | str) -> Path:
+    """Write a file that only its owner can read, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(mode=0o600)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def random_token() -> str:
+    """Return 256 random bits as text."""
+    return secrets.token_urlsafe(32)
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _common_name(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name[:64])])
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _DAY)
+        .not_valid_after(now + _VALID_DAYS * _DAY)
+    )
