@@ -8,7 +8,7 @@ import edgegate
 
 PACKAGE = Path(edgegate.__file__).parent
 LAYERS = {
-    **dict.fromkeys(("errors", "clock", "records", "command", "resources"), 0),
+    **dict.fromkeys(("errors", "clock", "records", "command", "resources", "limits", "redaction"), 0),
     **dict.fromkeys(("pins", "settings"), 1),
     "artifacts": 2,
     **dict.fromkeys(("lab", "probes"), 3),
@@ -17,7 +17,8 @@ LAYERS = {
     "edge": 6,
     "fixtures": 7,
     **dict.fromkeys(("report", "diagnostics"), 1),
-    **dict.fromkeys(("options", "plugin", "cli", "__init__", "__main__"), 9),
+    "options": 8,
+    **dict.fromkeys(("plugin", "cli", "__init__", "__main__"), 9),
 }
 PYTEST_MAY_BE_IMPORTED_IN = {"options", "plugin", "fixtures", "report", "diagnostics"}
 

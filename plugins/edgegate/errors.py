@@ -12,6 +12,7 @@ EdgegateError
 │   └── RunFolderBusy          another run writes to it right now
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
+    ├── AdminUnreachable       Envoy's admin interface says nothing, or something else than it should
     ├── NotShown               this edge cannot show what the scenario asks for
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
     ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
@@ -23,16 +24,16 @@ EdgegateError
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory
         ├── ComponentExited    its last log lines
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
-        └── LabGone / NoSuchLab
+        ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
+        └── LabGone / NoSuchLab / LabExists
 
 GateFailed is no EdgegateError but an AssertionError: the system under test is wrong, the verdict is fail.
 
 The texts follow one pattern: what happened, to which part, the last thing seen, what to do next.
 """
 
-from collections.abc import Sequence
-from difflib import get_close_matches
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -194,6 +195,98 @@ class ComponentExited(LabFault):
         self.name, self.status, self.log, self.tail = name, status, log, tail
 
 
+class SandboxNotPermitted(LabFault):
+    """The kernel, or whoever configured it, does not let us make the namespaces of a lab."""
+
+    def __init__(self, reason: str, *, fix: str) -> None:
+        super().__init__(f"the sandbox of the lab cannot be made: {reason}. {fix}")
+        self.reason, self.fix = reason, fix
+
+
+class SubnetTaken(LabFault):
+    """None of the blocks that a lab can have is free."""
+
+    def __init__(self, taken: list[str]) -> None:
+        super().__init__(
+            f"no block of 10.88.0.0/16 is free for a lab; taken: {', '.join(taken)}. "
+            f"End a lab that is not needed (`edgegate down`), or remove the route or address that covers the range."
+        )
+        self.taken = taken
+
+
+class PortTaken(LabFault):
+    """Something listens already where a component is about to listen."""
+
+    def __init__(self, name: str, *, address: str, holder: str) -> None:
+        super().__init__(
+            f"{name} was not started: {address} is taken by {holder}. "
+            f"Stop that one first, or give one of them another port."
+        )
+        self.name, self.address, self.holder = name, address, holder
+
+
+class NotEnoughMemory(LabFault):
+    """The machine has less free memory than a lab needs."""
+
+    def __init__(self, *, needs_mib: int, has_mib: int) -> None:
+        super().__init__(
+            f"a lab needs {needs_mib} MiB of memory, and {has_mib} MiB are available. Nothing was started. "
+            f"End what uses the memory (`edgegate status` lists kept labs, `edgegate down` ends one)."
+        )
+        self.needs_mib, self.has_mib = needs_mib, has_mib
+
+
+class UnknownProcess(LabFault):
+    """A lab was asked about a process that it does not have."""
+
+    def __init__(self, name: str, *, known: list[str]) -> None:
+        super().__init__(f"the lab has no process '{name}'; it has: {', '.join(known) or 'none'}")
+        self.name, self.known = name, known
+
+
+class AlreadyRunning(LabFault):
+    """A process was to be started under the name of one that runs."""
+
+    def __init__(self, name: str, *, pid: int) -> None:
+        super().__init__(f"{name} is running already (pid {pid} in the lab). Stop it before it is started again.")
+        self.name, self.pid = name, pid
+
+
+class LabRequestFailed(LabFault):
+    """The supervisor of a lab could not do what was asked, for a reason that only its operating system knows."""
+
+    def __init__(self, request: str, *, reason: str) -> None:
+        super().__init__(f"the lab could not do '{request}': {reason}")
+        self.request, self.reason = request, reason
+
+
+class LabGone(LabFault):
+    """The lab ended, or its supervisor does not answer any more."""
+
+    def __init__(self, name: str, *, folder: Path, last: str) -> None:
+        super().__init__(
+            f"lab {name} is gone ({folder}): {last.rstrip()}. Whatever ran in it has ended with it; "
+            f"run again, or `edgegate up` for a new one."
+        )
+        self.name, self.folder, self.last = name, folder, last
+
+
+class NoSuchLab(LabFault):
+    """There is no lab where one was looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"no lab at {folder}. `edgegate status` lists the labs that run, `edgegate up` starts one.")
+        self.folder = folder
+
+
+class LabExists(LabFault):
+    """A lab was to be made in the folder of one that runs."""
+
+    def __init__(self, name: str, *, folder: Path) -> None:
+        super().__init__(f"lab {name} runs already in {folder}. Use it, or end it with `edgegate down`.")
+        self.name, self.folder = name, folder
+
+
 class BadSetting(UsageFault):
     """A flag, environment name or ini key has a value that cannot be meant."""
 
@@ -206,7 +299,7 @@ class UnknownLimit(BadSetting):
     """A limit was set that does not exist."""
 
     def __init__(self, origin: str, name: str, *, known: Sequence[str]) -> None:
-        near = get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         super().__init__(origin, f"there is no limit '{name}'.{hint} The limits are {', '.join(known)}.")
         self.name, self.known = name, tuple(known)
@@ -243,7 +336,7 @@ class RunFolderBusy(UsageFault):
 
 
 class NotShown(EnvironmentFault):
-    """This edge cannot show what the scenario asks for, so nothing follows for the version under test."""
+    """The edge cannot show what the scenario asks for, so nothing follows for the version under test."""
 
 
 class PoisonNotLive(NotShown):
@@ -270,7 +363,9 @@ class NodeConfigFault(LabFault):
     """The node agent cannot use the configuration that it was given."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"node agent: {path} is no configuration: {reason}. It is written by `edgegate up`; run it again.")
+        super().__init__(
+            f"node agent: {path} is no configuration: {reason}. It is written by `edgegate up`; run it again."
+        )
         self.path, self.reason = path, reason
 
 
@@ -280,3 +375,14 @@ class PodTrouble(LabFault):
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason, self.text = reason, text
+
+
+class AdminUnreachable(EnvironmentFault):
+    """Envoy's admin interface does not answer, or answers something else than it should."""
+
+    def __init__(self, url: str, *, reason: str) -> None:
+        super().__init__(
+            f"Envoy's admin interface at {url}: {reason}. Without it nobody knows what Envoy refused. "
+            f"See whether the proxy runs (`edgegate status`) and what it logged (`edgegate logs`)."
+        )
+        self.url, self.reason = url, reason

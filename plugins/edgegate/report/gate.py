@@ -1,0 +1,134 @@
+"""What a scenario tells while it looks: findings, the poison, notes, tables, timings; and the text of its failure."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, NoReturn
+
+from edgegate.errors import NeverReady, NotShown, PoisonNotLive
+from edgegate.records import Finding, Source, Versions
+
+
+def inconclusive(reason: str) -> NoReturn:
+    """End the test as inconclusive: this edge cannot show what the scenario asks for.
+
+    Raises:
+        NotShown: always.
+    """
+    raise NotShown(reason)
+
+
+@dataclass
+class Evidence:
+    """All that one test has told; the part of a gate that goes into the report."""
+
+    poison: dict[str, str] | None = None
+    """`what` was planted and the `evidence` that it was live; None when the test proved no poison."""
+    findings: list[Finding] = field(default_factory=list)
+    """What was other than it must be, in the order in which it was seen."""
+    checks: dict[str, int] = field(default_factory=dict)
+    """Source to the number of looks that were right."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences that a reader of the report should know."""
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    """`title`, `columns` and `rows`."""
+    timings: dict[str, float] = field(default_factory=dict)
+    """Stage to seconds."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain values, as they stand in report.json and cross from a worker to the controller."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # execnet refuses enums, str or not
+        return plain
+
+
+class Gate:
+    """The notebook of one scenario; the fixture `gate` gives it. A test with findings fails once, at its end."""
+
+    def __init__(self, name: str, test: str, running: Callable[[], Versions] = Versions) -> None:
+        self.name, self.test, self.evidence = name, test, Evidence()
+        self._running = running
+
+    def expect(self, source: Source, subject: str, expected: object, seen: object) -> bool:
+        """Compare, and keep a finding when it is wrong; return whether it is right.
+
+        Args:
+            source: the kind of evidence.
+            subject: who or what is affected, as `tenant-a https` or `policy b/oidc`.
+            expected: what is right.
+            seen: what is there.
+        """
+        return self.check(source, subject, expected, seen, right=expected == seen)
+
+    def check(self, source: Source, subject: str, expected: object, seen: object, *, right: bool) -> bool:
+        """Keep a finding unless `right`; for what is not decided by equality. Returns `right`."""
+        if right:
+            self.evidence.checks[source] = self.evidence.checks.get(source, 0) + 1
+        else:
+            self.evidence.findings.append(Finding(source, subject, str(expected), str(seen)))
+        return right
+
+    @contextmanager
+    def must(self, source: Source, subject: str, expected: object) -> Iterator[None]:
+        """Turn a wait that runs out inside the block into a finding.
+
+        A wait alone is inconclusive, because what did not come may be the lab's fault. Inside this block the
+        scenario says that it is the system's promise.
+        """
+        try:
+            yield
+        except NeverReady as late:
+            seen = "nothing" if late.last is None else late.last
+            self.check(source, subject, f"{expected} within {late.limit}", seen, right=False)
+        else:
+            self.check(source, subject, expected, expected, right=True)
+
+    def poison(self, what: str, *, live: bool, evidence: str) -> None:
+        """State what was planted, and the proof that it took effect.
+
+        Raises:
+            PoisonNotLive: it did not; what survives a poison that is not live proves nothing.
+        """
+        if not live:
+            raise PoisonNotLive(what, evidence=evidence)
+        self.evidence.poison = {"what": what, "evidence": evidence}
+
+    def note(self, text: str) -> None:
+        """Add a sentence to the report."""
+        self.evidence.notes.append(text)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Add a table to the report."""
+        shown = [[str(cell) for cell in row] for row in rows]
+        self.evidence.tables.append({"title": title, "columns": list(columns), "rows": shown})
+
+    def timing(self, stage: str, seconds: float) -> None:
+        """Add the seconds that a stage took."""
+        self.evidence.timings[stage] = seconds
+
+    def story(self) -> str:
+        """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and what disagrees."""
+        found = self.evidence.findings
+        lines = [f"gate {self.name}: FAIL on {self._running().pair()}"]
+        if self.evidence.poison:
+            lines.append("poison   {what} (live: {evidence})".format(**self.evidence.poison))
+        lines.append(f"affected {', '.join(dict.fromkeys(one.subject for one in _traffic_first(found)))}")
+        lines += [
+            f"  {one.source}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in _traffic_first(found)
+        ]
+        return "\n".join([*lines, *self._disagreement(), *(f"note     {text}" for text in self.evidence.notes)])
+
+    def _disagreement(self) -> list[str]:
+        """Return the line that names which source tells another story than the traffic."""
+        wrong = {one.source for one in self.evidence.findings}
+        right = set(self.evidence.checks) - wrong
+        if Source.TRAFFIC in wrong and right:
+            return [f"but      {' and '.join(sorted(right))} looked right: do not trust it alone here"]
+        if Source.TRAFFIC in right:
+            return [f"but      traffic was right: {' and '.join(sorted(wrong))} tells another story"]
+        return []
+
+
+def _traffic_first(findings: Sequence[Finding]) -> list[Finding]:
+    order = list(Source)
+    return sorted(findings, key=lambda one: order.index(one.source))

@@ -1,0 +1,97 @@
+"""What one pytest process knows about its run. The controller and every worker have one, in `config.stash`."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from edgegate.records import Verdict
+from edgegate.report.folder import RunFolder
+from edgegate.report.gate import Gate
+
+INCONCLUSIVE_STATUS = 75
+"""EX_TEMPFAIL of sysexits.h: the surroundings broke, a later try may work."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The settings of the run, as the report needs them."""
+
+    settings: list[dict[str, str]] = field(default_factory=list)
+    """`name`, `value` and `origin` of each."""
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Component to `version` and `origin`."""
+    repeat: tuple[str, ...] = ()
+    """Flags with which the same edge comes up again."""
+
+
+@dataclass
+class Tested:
+    """What is known about one test that uses the edge, or that was inconclusive."""
+
+    id: str
+    """Its node id."""
+    gate: str = ""
+    """The gate that it belongs to; empty for a test that is no gate."""
+    verdict: Verdict = Verdict.PASS
+    """The worst that one of its phases said."""
+    seconds: float = 0
+    """Seconds of set-up, call and teardown together."""
+    phase: str = ""
+    """The phase that decided: setup, call or teardown; empty when it passed."""
+    reason: str = ""
+    """Why it failed or was inconclusive."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    """What it told through the fixture `gate`."""
+    bundle: str = ""
+    """Folder with diagnostics, relative to the run folder."""
+
+
+@dataclass
+class Run:
+    """The state of this process's part of the run."""
+
+    key: str
+    """What all processes of this run share; the lab is found by it."""
+    folder: RunFolder
+    """Where reports and diagnostics go."""
+    asked: Asked
+    """What the user asked for."""
+    worker: bool = False
+    """Whether this process is an xdist worker; it tells its reports to the controller and writes none itself."""
+    current: str = ""
+    """Node id of the test that runs right now."""
+    edge: dict[str, Any] = field(default_factory=dict)
+    """`versions` and `seconds` once the edge is up; empty before."""
+    edge_told: bool = False
+    """Whether a report has carried `edge` to the controller."""
+    faults: list[tuple[BaseException, str]] = field(default_factory=list)
+    """Each fault that a test showed in full, and that test."""
+    tested: dict[str, Tested] = field(default_factory=dict)
+    """Node id to what is known; filled where reports arrive."""
+    outcomes: Counter[Verdict] = field(default_factory=Counter)
+    """How many phases of any test failed or were inconclusive."""
+
+    def exit_status(self, status: int) -> int:
+        """Return pytest's exit status, or 75 when nothing failed and something was inconclusive."""
+        if status in (0, 1) and self.outcomes[Verdict.INCONCLUSIVE] and not self.outcomes[Verdict.FAIL]:
+            return INCONCLUSIVE_STATUS
+        return status
+
+
+RUN = pytest.StashKey[Run]()
+"""The run, in `config.stash`."""
+GATE = pytest.StashKey[Gate]()
+"""The notebook of a test that uses the fixture `gate`, in `item.stash`."""
+
+
+def gate_name(item: pytest.Item) -> str:
+    """Return the name in a test's `edge_gate` mark; empty when it has none."""
+    mark = item.get_closest_marker("edge_gate")
+    return str(mark.args[0]) if mark else ""
+
+
+def uses_edge(item: pytest.Item) -> bool:
+    """Say whether a test belongs to a gate or asks for the edge."""
+    return bool(gate_name(item)) or "edge" in getattr(item, "fixturenames", ())

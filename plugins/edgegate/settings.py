@@ -1,0 +1,287 @@
+"""What the user asked for, and where each answer came from.
+
+There is one table, `SETTINGS`. A row's name gives its flag (`--edge-run-dir`), its flag of the `edgegate` command
+(`--run-dir`), its environment name (`EDGEGATE_RUN_DIR`) and its ini key (`edge_run_dir`). The first that is given
+wins: flag, environment, ini, built-in. Rows of `name=value` pairs are merged pair by pair in the same order.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from edgegate.clock import parse_duration
+from edgegate.errors import BackendNotYet, BadSetting, NotADuration, UnknownLimit
+from edgegate.limits import Limits
+from edgegate.resources import resource
+
+BUILT_IN = "built-in"
+COMMAND_PREFIX = "--"
+PYTEST_PREFIX = "--edge-"
+
+
+class Reuse(StrEnum):
+    """When a kept edge is used again."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Kind(StrEnum):
+    """How a setting is written."""
+
+    WORD = "word"
+    SWITCH = "switch"
+    PAIRS = "pairs"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table."""
+
+    name: str
+    """Name of the field of `Settings`; flag, ini key and environment name are made of it."""
+    help: str
+    """Text for `--help`: capital first, no full stop after a phrase."""
+    parse: Callable[[str, str], Any]
+    """Origin and text to value. Raises BadSetting."""
+    metavar: str = ""
+    """What stands for the value in `--help`."""
+    kind: Kind = Kind.WORD
+    """How it is written."""
+    environment_only: bool = False
+    """There is neither a flag nor an ini key."""
+
+    def flag(self, prefix: str = PYTEST_PREFIX) -> str:
+        """Return the flag, `--edge-run-dir` for pytest and `--run-dir` for the command."""
+        return prefix + self.name.replace("_", "-")
+
+    @property
+    def ini(self) -> str:
+        """Return the ini key, as `edge_run_dir`."""
+        return f"edge_{self.name}"
+
+    @property
+    def env(self) -> str:
+        """Return the environment name, as `EDGEGATE_RUN_DIR`."""
+        return f"EDGEGATE_{self.name.upper()}"
+
+
+def _backend(origin: str, text: str) -> str:
+    if text in ("kind", "attach"):
+        raise BackendNotYet(origin, text)
+    if text != "host":
+        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host (kind and attach come later).")
+    return text
+
+
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _switch(origin: str, text: str) -> bool:
+    if text.strip().lower() not in _SWITCH:
+        raise BadSetting(origin, f"'{text}' is neither yes nor no. Accepted: 1, true, yes, on, 0, false, no, off.")
+    return _SWITCH[text.strip().lower()]
+
+
+def _reuse(origin: str, text: str) -> Reuse:
+    if text not in list(Reuse):
+        raise BadSetting(origin, f"'{text}' says nothing about reuse. Accepted: auto, always, never.")
+    return Reuse(text)
+
+
+def _path(origin: str, text: str) -> Path:
+    if not text.strip():
+        raise BadSetting(origin, "an empty path. Accepted: a path, relative to where you are or absolute.")
+    return Path(text).expanduser().absolute()
+
+
+def _file(origin: str, text: str) -> Path:
+    path = _path(origin, text)
+    if not path.is_file():
+        raise BadSetting(origin, f"there is no file {path}. Accepted: a file like the pins.toml of the project.")
+    return path
+
+
+def _pair(origin: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise BadSetting(origin, f"'{text}' is no pair. Accepted: name=value, as in {example}.")
+    return name, value
+
+
+def _component(origin: str, text: str) -> tuple[str, str]:
+    return _pair(origin, text, "envoy=1.38.3")
+
+
+def _limit(origin: str, text: str) -> tuple[str, float]:
+    name, value = _pair(origin, text, "converge=30s")
+    if name not in Limits.names():
+        raise UnknownLimit(origin, name, known=Limits.names())
+    try:
+        return name, parse_duration(value)
+    except NotADuration as unreadable:
+        raise BadSetting(origin, f"{name}: {unreadable} For example {name}=30s.") from unreadable
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("backend", "Where the edge runs: host (kind and attach come later)", _backend, "BACKEND"),
+    Setting("keep", "Keep the edge after the run; `edgegate down` ends it", _switch, kind=Kind.SWITCH),
+    Setting(
+        "reuse",
+        "Use a kept edge again: auto if its fingerprint matches, always or stop, never",
+        _reuse,
+        "auto|always|never",
+    ),
+    Setting(
+        "set",
+        "Version of a component instead of the pinned one (repeatable)",
+        _component,
+        "COMPONENT=VERSION",
+        Kind.PAIRS,
+    ),
+    Setting("run_dir", "Folder for reports and diagnostics, instead of a new one in .edge/runs", _path, "DIR"),
+    Setting(
+        "limit",
+        "How long something may take, with unit (repeatable): " + ", ".join(Limits.names()),
+        _limit,
+        "NAME=DURATION",
+        Kind.PAIRS,
+    ),
+    Setting("pins", "File with the pinned versions, instead of the project's pins.toml", _file, "FILE"),
+    Setting("cache", "Folder where artifacts are kept", _path, environment_only=True),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds in this run."""
+
+    backend: str = "host"
+    """Where the edge runs."""
+    keep: bool = False
+    """Whether the edge stays after the run."""
+    reuse: Reuse = Reuse.AUTO
+    """When a kept edge is used again."""
+    set: Mapping[str, str] = field(default_factory=dict)
+    """Component to the version that was asked for; not yet checked against the pins."""
+    run_dir: Path | None = None
+    """Folder of this run; None means that a new one is to be made."""
+    limits: Limits = field(default_factory=Limits)
+    """Seconds that things may take."""
+    pins: Path = field(default_factory=lambda: resource("pins.toml"))
+    """The file with the pinned versions."""
+    cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "edgegate")
+    """Where artifacts are kept."""
+    origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Name, or `name:part` for a pair, to who set it; what is missing here is built in."""
+
+    def origin(self, name: str, part: str | None = None) -> str:
+        """Return who set a setting, or one part of `set` or `limit`.
+
+        The answer is `--edge-keep`, `EDGEGATE_KEEP`, `ini edge_keep` or `built-in`.
+        """
+        return self.origins.get(name if part is None else f"{name}:{part}", BUILT_IN)
+
+    def parts(self, name: str) -> dict[str, str]:
+        """Return each part of `set` or `limit` that somebody set, with who it was; empty for other settings."""
+        known = {key.partition(":")[2]: origin for key, origin in self.origins.items() if key.startswith(f"{name}:")}
+        return dict(sorted(known.items()))
+
+    def shown(self, name: str) -> str:
+        """Return a setting's value as a person reads it."""
+        if name == "limit":
+            return ", ".join(f"{part}={self.limits.shown(part)}" for part in self.parts(name))
+        value = getattr(self, name)
+        if name == "set":
+            return ", ".join(f"{component}={version}" for component, version in sorted(value.items()))
+        return {True: "yes", False: "no", None: ""}[value] if value in (True, False, None) else str(value)
+
+
+def resolve(
+    flags: Mapping[str, Any], env: Mapping[str, str], ini: Mapping[str, Any], *, prefix: str = PYTEST_PREFIX
+) -> Settings:
+    """Return the settings; the first of flag, environment, ini and built-in that says something wins.
+
+    Args:
+        flags: setting name to what was typed; None, or no entry, means "not given".
+        env: environment variables.
+        ini: setting name to what the ini file says; None, or no entry, means "not given".
+        prefix: how flags begin, for the origins.
+
+    Raises:
+        BadSetting: a value that cannot be meant; names its origin, the value and the accepted form.
+    """
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for setting in SETTINGS:
+        given = _given(setting, flags, env, ini, prefix)
+        if setting.kind is Kind.PAIRS:
+            _merge(setting, given, values, origins)
+        elif given:
+            origin, raw = given[0]
+            values[setting.name] = raw if isinstance(raw, bool) else setting.parse(origin, str(raw))
+            origins[setting.name] = origin
+    values["limits"] = Limits().with_overrides(values.pop("limit", {}))
+    return Settings(**values, origins=origins)
+
+
+def _given(
+    setting: Setting, flags: Mapping[str, Any], env: Mapping[str, str], ini: Mapping[str, Any], prefix: str
+) -> list[tuple[str, Any]]:
+    """Return origin and raw value of every source that says something, the strongest first."""
+    sources = [
+        (setting.flag(prefix), flags.get(setting.name)),
+        (setting.env, env.get(setting.env)),
+        (f"ini {setting.ini}", ini.get(setting.name)),
+    ]
+    if setting.environment_only:
+        sources = sources[1:2]
+    return [(origin, raw) for origin, raw in sources if raw is not None]
+
+
+def _merge(setting: Setting, given: list[tuple[str, Any]], values: dict[str, Any], origins: dict[str, str]) -> None:
+    """Take every pair of every source, a stronger source over a weaker one; twice in one source is refused."""
+    merged: dict[str, Any] = {}
+    for origin, raw in reversed(given):
+        seen: dict[str, Any] = {}
+        for text in raw.split(",") if isinstance(raw, str) else raw:
+            if not text.strip():
+                continue
+            name, value = setting.parse(origin, text.strip())
+            if seen.setdefault(name, value) != value:
+                raise BadSetting(origin, f"'{name}' is set twice, to {seen[name]} and to {value}. Keep one.")
+            origins[f"{setting.name}:{name}"] = origin
+        merged.update(seen)
+    values[setting.name] = merged
+
+
+def add_arguments(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
+    """Add the flags of the `edgegate` command for those settings; `from_arguments` reads them."""
+    for setting in SETTINGS:
+        if setting.name in names:
+            add = parser.add_argument
+            add(setting.flag(COMMAND_PREFIX), dest=f"setting_{setting.name}", **argparse_words(setting))
+
+
+def argparse_words(setting: Setting) -> dict[str, Any]:
+    """Return the keyword arguments of `add_argument` for a row; the default is None, which means "not given"."""
+    shown = Settings().shown(setting.name)
+    built_in = f"built-in {shown}, " if shown and setting.name != "pins" else ""
+    words: dict[str, Any] = {"help": f"{setting.help} ({built_in}{setting.env})", "default": None}
+    if setting.kind is Kind.SWITCH:
+        return {**words, "action": argparse.BooleanOptionalAction}
+    return {**words, "action": "append" if setting.kind is Kind.PAIRS else "store", "metavar": setting.metavar}
+
+
+def from_arguments(arguments: argparse.Namespace, env: Mapping[str, str]) -> Settings:
+    """Return the settings of an `edgegate` command: its flags, then the environment. Ini files are pytest's alone.
+
+    Raises:
+        BadSetting: as `resolve`.
+    """
+    flags = {setting.name: getattr(arguments, f"setting_{setting.name}", None) for setting in SETTINGS}
+    return resolve(flags, env, {}, prefix=COMMAND_PREFIX)
