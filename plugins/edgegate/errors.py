@@ -9,7 +9,8 @@ EdgegateError
 │   ├── UnknownComponent / UnknownVersion / UnknownImage
 │   ├── PinsFault              pins.toml: file, key, accepted form
 │   ├── RunFolderForeign       the run folder belongs to another version
-│   └── RunFolderBusy          another run writes to it right now
+│   ├── RunFolderBusy          another run writes to it right now
+│   └── LabFolderForeign       the folder for a lab holds something else
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
     ├── AdminUnreachable       Envoy's admin interface says nothing, or something else than it should
@@ -285,6 +286,14 @@ class LabExists(LabFault):
     def __init__(self, name: str, *, folder: Path) -> None:
         super().__init__(f"lab {name} runs already in {folder}. Use it, or end it with `edgegate down`.")
         self.name, self.folder = name, folder
+
+
+class LabFolderForeign(UsageFault):
+    """The folder that a lab was to use holds something else."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} holds files that no lab made, so nothing in it was touched. Name another folder.")
+        self.folder = folder
 
 
 class BadSetting(UsageFault):
