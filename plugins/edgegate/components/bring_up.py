@@ -35,13 +35,21 @@ def plane_of(launch: Launch, plane: PlaneSpec) -> ControlPlane:
     return ControlPlane(plane.name, control_plane.outer_kubeconfig(launch, plane))
 
 
-def bring_up(launch: Launch, states: BaseStates, *, images: dict[str, object], done: Callable[[Took], None]) -> Planes:
+def bring_up(
+    launch: Launch,
+    states: BaseStates,
+    *,
+    images: dict[str, object],
+    more: Callable[[Planes], list[Step]] = lambda both: [],
+    done: Callable[[Took], None] = lambda took: None,
+) -> Planes:
     """Start everything in the lab and return when Envoy Gateway serves the class.
 
     Args:
         launch: the empty lab and the files of its components.
         states: the kept base states; a first start with a fingerprint adds one.
         images: container images and the pinned binaries that stand for them, for the node agent.
+        more: further steps of this start, given the planes.
         done: told about each step when it ends.
 
     Raises:
@@ -51,7 +59,7 @@ def bring_up(launch: Launch, states: BaseStates, *, images: dict[str, object], d
     both = planes(launch)
     warm = states.exists
     base = _warm_base(launch, states) if warm else _first_base(launch, states, both)
-    run_steps([*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images)], done=done)
+    run_steps([*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)], done=done)
     return both
 
 

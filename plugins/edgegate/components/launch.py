@@ -1,17 +1,19 @@
 """What every component gets when it is started."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from edgegate.artifacts import Artifact
-from edgegate.components.pki import Authority
+from edgegate.components.pki import Authority, KeyPair, random_token, service_account_keys
 from edgegate.lab import Lab
 from edgegate.pins import Selection
 
 DATA = "/run/edgegate/data"
 """Folder inside the lab, on its own tmpfs: gone with the lab."""
+_CREDENTIALS = f"{DATA}/secrets/launch.json"
 
 BASE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 """The whole environment of a component, so that nothing of the caller's leaks in."""
@@ -33,6 +35,21 @@ class Launch:
     """Bearer token of the cluster administrator, random for each lab."""
     service_account_keys: tuple[bytes, bytes]
     """Private and public key of the service account tokens, PEM."""
+
+    @classmethod
+    def new(cls, lab: Lab, selection: Selection, artifacts: Mapping[str, Artifact]) -> "Launch":
+        """Return the launch of an empty lab, with credentials of its own; others can `load` it."""
+        launch = cls(lab, selection, artifacts, Authority.new("edgegate lab"), random_token(), service_account_keys())
+        authority = launch.authority.pair
+        kept = [authority.certificate, authority.key, launch.token.encode(), *launch.service_account_keys]
+        lab.put(_CREDENTIALS, json.dumps([item.decode() for item in kept]).encode(), 0o600)
+        return launch
+
+    @classmethod
+    def load(cls, lab: Lab, selection: Selection, artifacts: Mapping[str, Artifact]) -> "Launch":
+        """Return the launch of a running lab, with the credentials that it was started with."""
+        kept = [item.encode() for item in json.loads(lab.get(_CREDENTIALS))]
+        return cls(lab, selection, artifacts, Authority(KeyPair(*kept[:2])), kept[2].decode(), (kept[3], kept[4]))
 
     @cached_property
     def folder(self) -> Path:

@@ -20,13 +20,22 @@ def spec(launch: Launch, images: dict[str, object]) -> ProcessSpec:
 
 
 def _config(launch: Launch, images: dict[str, object]) -> dict[str, object]:
-    net = launch.lab.net
+    net, bubblewrap = launch.lab.net, launch.artifacts["bubblewrap"]
+    network = {
+        "bridge": net.bridge,
+        "bridge_ip": net.bridge_ip,
+        "pod_cidr": net.pod_cidr,
+        "dns_ip": net.dns_ip,
+        "lb_first": net.lb_first,
+        "lb_last": net.lb_last,
+    }
     return {
         "kubeconfig": control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM),
         "node": NODE_NAME,
-        "net": vars(net),
+        "net": network,
         "logs": str(launch.folder / "logs" / "pods"),
-        "pods": f"{DATA}/pods",
+        "root": f"{DATA}/pods",
         "images": images,
-        "bwrap": str(launch.artifacts["bubblewrap"].binary("bwrap")),
+        "tools": {"bwrap": str(bubblewrap.binary("bwrap")), "env": dict(bubblewrap.env)},
+        "eager_first_probe": True,
     }

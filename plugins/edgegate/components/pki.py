@@ -11,7 +11,13 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
 
 _DAY = datetime.timedelta(days=1)
 _VALID_DAYS = 30  # a kept lab is thrown away long before
@@ -30,19 +36,28 @@ class KeyPair:
 class Authority:
     """A certificate authority that lives as long as its lab."""
 
-    def __init__(self, name: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _common_name(name)
-        self._certificate = (
-            _builder(self._name, self._name, self._key.public_key())
+    def __init__(self, pair: KeyPair) -> None:
+        self.pair = pair
+        self._certificate = x509.load_pem_x509_certificate(pair.certificate)
+        key = load_pem_private_key(pair.key, password=None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        self._key = key
+
+    @classmethod
+    def new(cls, name: str) -> "Authority":
+        """Return a new authority of that name."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _builder(_common_name(name), _common_name(name), key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .sign(self._key, hashes.SHA256())
+            .sign(key, hashes.SHA256())
         )
+        return cls(KeyPair(certificate.public_bytes(Encoding.PEM), _private(key)))
 
     @property
     def certificate(self) -> bytes:
         """The authority's own certificate, PEM: what a client must trust."""
-        return self._certificate.public_bytes(Encoding.PEM)
+        return self.pair.certificate
 
     @property
     def certificate_base64(self) -> str:
@@ -53,7 +68,7 @@ class Authority:
         """Return a server certificate for DNS names and IP addresses; the first one is its common name."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(_common_name(names[0]), self._name, key.public_key())
+            _builder(_common_name(names[0]), self._certificate.subject, key.public_key())
             .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .sign(self._key, hashes.SHA256())

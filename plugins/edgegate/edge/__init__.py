@@ -1,0 +1,136 @@
+"""The edge that scenarios hold: reach it, change it, restart it, and watch that neighbours stay unharmed."""
+
+import secrets
+from collections.abc import Callable
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+
+from edgegate.clusters.plane import ControlPlane
+from edgegate.components import control_plane, oidc_provider, prefixes
+from edgegate.components.bring_up import plane_of
+from edgegate.components.graph import Took
+from edgegate.components.oidc_provider import OidcProvider
+from edgegate.edge import sentinel
+from edgegate.edge import tenant as tenants
+from edgegate.edge.opening import Opened, Plan, open_edge
+from edgegate.edge.proxies import Proxies, Proxy
+from edgegate.edge.tenant import Site, Tenant
+from edgegate.edge.versions import running_versions
+from edgegate.lab import Lab
+from edgegate.records import Versions
+from edgegate.settings import Settings
+
+
+class Edge:
+    """A running edge. Use as a context manager, or call `close`: the last one to leave ends a lab that is not kept."""
+
+    def __init__(self, plan: Plan, opened: Opened) -> None:
+        self.plan = plan
+        self.opened = opened
+        self.limits = plan.settings.limits
+        self.lab: Lab = opened.launch.lab
+        self.downstream: ControlPlane = opened.planes.downstream
+        self.upstream: ControlPlane = opened.planes.upstream
+        self.proxies = Proxies(self.downstream)
+        self.authority = opened.launch.authority
+
+    @classmethod
+    def open(cls, settings: Settings, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> "Edge":
+        """Return a running edge: a kept one that fits, this run's, or a new one.
+
+        Args:
+            settings: what the user asked for.
+            run_key: the same for all processes that shall share one edge.
+            done: told about each step of a start when it ends.
+
+        Raises:
+            UsageFault: a component or version is unknown.
+            EnvironmentFault: the edge could not be brought up.
+        """
+        plan = Plan.make(settings)
+        return cls(plan, open_edge(plan, run_key, done=done))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the edge. It ends with the last user, unless it is kept."""
+        self.lab.release()
+
+    @cached_property
+    def site(self) -> Site:
+        """Where the edge answers; the address is the one that the sentinel's Gateway reports."""
+        gateway = self.downstream.get(tenants.gateway_of(sentinel.NAMESPACE))
+        assert gateway is not None, "the sentinel is part of every edge"
+        ca = self.lab.folder / "ca.crt"
+        if not ca.exists():
+            ca.write_bytes(self.authority.certificate)
+        return Site(gateway["status"]["addresses"][0]["value"], ca)
+
+    def tenant(self, name: str) -> Tenant:
+        """Create a tenant with a host name of its own and return it once its Gateway is programmed."""
+        namespace = f"{name}-{secrets.token_hex(3)}"
+        tenants.build(namespace, self.downstream, self.lab, self.authority)
+        made = Tenant(name, namespace, self.downstream, self.site)
+        made.wait_programmed(self.limits.programmed)
+        return made
+
+    def remove_tenant(self, tenant: Tenant) -> None:
+        """Delete a tenant and return when nothing of it is left."""
+        tenants.remove(tenant, self.downstream, self.lab, within=self.limits.gone)
+
+    def proxy(self) -> Proxy:
+        """Return the proxy that serves."""
+        return self.proxies.one(self.limits.cold_restart)
+
+    def cold_restart(self) -> Proxy:
+        """Restart the proxy with nothing cached; see `Proxies.cold_restart`."""
+        return self.proxies.cold_restart(self.limits.cold_restart)
+
+    def restart(self, component: str) -> None:
+        """Restart a component's process and return when it is ready again."""
+        self.lab.restart(component)
+
+    def kill(self, component: str) -> None:
+        """Kill a component's process; nothing restarts it."""
+        self.lab.kill(component)
+
+    def pause(self, component: str) -> None:
+        """Freeze a component (SIGSTOP): it holds its connections and answers nothing."""
+        self.lab.pause(component)
+
+    def resume(self, component: str) -> None:
+        """Let a frozen component go on."""
+        self.lab.resume(component)
+
+    def has(self, capability: str) -> bool:
+        """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""
+        return capability in {"host", "merged-gateways", "oidc-provider"}
+
+    @cached_property
+    def login(self) -> OidcProvider:
+        """The OpenID Connect provider; started at first use."""
+        if oidc_provider.NAME not in {status.name for status in self.lab.status()}:
+            self.lab.start(oidc_provider.spec(self.lab))
+        oidc_provider.publish(self.lab, self.downstream)
+        return OidcProvider(self.lab)
+
+    def project(self, name: str) -> ControlPlane:
+        """Return the control plane of a further project; started at first use, with all CRDs from the first second."""
+        launch = self.opened.launch
+        taken = [status.name for status in self.lab.status() if status.name.startswith("kube-apiserver-")]
+        plane = control_plane.project(name, index=len(taken) - 2)
+        if f"kube-apiserver-{name}" not in taken:
+            prefixes.new_plane(launch, plane)
+            self.lab.start(control_plane.api_server(launch, plane))
+            self.lab.start(control_plane.controller_manager(launch, plane))
+            return plane_of(launch, plane)
+        return ControlPlane(name, self.lab.folder / f"{name}.kubeconfig")
+
+    def versions(self) -> Versions:
+        """Return the versions that really run, each asked from the process itself."""
+        return running_versions(self.lab, self.downstream, self.proxy())

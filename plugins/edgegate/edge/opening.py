@@ -1,0 +1,174 @@
+"""Find the lab that fits, or make one: reuse by fingerprint, one lab for all workers of a run."""
+
+import fcntl
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import edgegate.components
+import edgegate.lab
+from edgegate import pins as pin_files
+from edgegate.artifacts import Artifact, Store
+from edgegate.components.base_state import BaseStates, fingerprint
+from edgegate.components.bring_up import PINS, Planes, bring_up, planes
+from edgegate.components.graph import Took
+from edgegate.components.images import image_table
+from edgegate.components.launch import Launch
+from edgegate.edge import sentinel
+from edgegate.errors import NothingToReuse
+from edgegate.lab import Lab, Tools, registry, sandbox
+from edgegate.pins import Pins, Selection
+from edgegate.settings import Reuse, Settings
+
+_log = logging.getLogger("edgegate.edge")
+_READY = "ready.json"
+Progress = Callable[[Took], None]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A lab with a running edge in it, and how it came about."""
+
+    launch: Launch
+    """The lab and its parts."""
+    planes: Planes
+    """Its control planes."""
+    how: str
+    """`started`, `kept edge used again`, or `joined this run's edge`."""
+    seconds: float
+    """How long the opening took."""
+    steps: tuple[Took, ...]
+    """The steps of the start; empty when it was running already."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an edge is to be made of, before anything runs."""
+
+    settings: Settings
+    """What the user asked for."""
+    pins: Pins
+    """Every version there is."""
+    selection: Selection
+    """The version of each component."""
+    artifacts: dict[str, Artifact]
+    """Their files, by pin name."""
+    fingerprint: str
+    """Changes when the versions, their files or our own code change."""
+
+    @classmethod
+    def make(cls, settings: Settings) -> "Plan":
+        """Choose the versions and see that their files are in the store; builds what is missing.
+
+        Raises:
+            UsageFault: a component or version is not in pins.toml.
+            ArtifactFault: something could not be had.
+        """
+        pins = pin_files.load(settings.pins)
+        selection = pins.select(settings.set, settings.parts("set"))
+        store = Store(settings.cache)
+        artifacts = {name: store.ensure(pins, name, selection.version(name)) for name in PINS}
+        files = sorted(artifact.path.name for artifact in artifacts.values())
+        return cls(settings, pins, selection, artifacts, fingerprint(*files, _code()))
+
+    @property
+    def base_fingerprint(self) -> str:
+        """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
+        relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api")
+        return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code())
+
+
+def open_edge(plan: Plan, run_key: str, *, done: Progress = lambda took: None) -> Opened:
+    """Return the edge for this run: a kept one that fits, the one that another worker started, or a new one.
+
+    Raises:
+        NothingToReuse: reuse is `always` and no kept edge fits; says how each differs.
+        LabFault: the lab or one of its parts could not be started.
+    """
+    began = time.monotonic()
+    sandbox.ensure_privileges()
+    with _one_at_a_time(plan.settings.cache, run_key):
+        lab, how = _find(plan, run_key)
+        if lab is not None:
+            launch = Launch.load(lab, plan.selection, plan.artifacts)
+            return Opened(launch, planes(launch), how, time.monotonic() - began, ())
+        launch, both, steps = _start(plan, run_key, done)
+        return Opened(launch, both, "started", time.monotonic() - began, tuple(steps))
+
+
+def _find(plan: Plan, run_key: str) -> tuple[Lab | None, str]:
+    """Return a running lab that fits, and why it may be used."""
+    differing = []
+    for record in registry.all(plan.settings.cache):
+        if not (record.folder / _READY).exists():
+            continue
+        if record.run_key == run_key:
+            return registry.attach(record.folder), "joined this run's edge"
+        if not record.kept:
+            continue
+        if record.fingerprint == plan.fingerprint and plan.settings.reuse is not Reuse.NEVER:
+            return registry.attach(record.folder), "kept edge used again"
+        differing.append(f"{record.name}: {difference(plan, record.folder)}")
+    if plan.settings.reuse is Reuse.ALWAYS:
+        raise NothingToReuse(differing)
+    for line in differing:
+        _log.info("kept edge not used, %s", line)
+    return None, ""
+
+
+def difference(plan: Plan, folder: Path) -> str:
+    """Return in words how a kept lab differs from the plan."""
+    have = json.loads((folder / _READY).read_text())["versions"]
+    want = {name: plan.selection.version(name) for name in PINS}
+    unlike = [f"{name} {have.get(name)} instead of {want[name]}" for name in PINS if have.get(name) != want[name]]
+    return ", ".join(unlike) or "same versions, but edgegate itself or an artifact has changed since"
+
+
+def _start(plan: Plan, run_key: str, done: Progress) -> tuple[Launch, Planes, list[Took]]:
+    folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:8]}"
+    bubblewrap = plan.artifacts["bubblewrap"]
+    lab = sandbox.create(
+        folder,
+        run_key=run_key,
+        fingerprint=plan.fingerprint,
+        tools=Tools(bwrap=str(bubblewrap.binary("bwrap"))),
+        keep=plan.settings.keep,
+    )
+    steps: list[Took] = []
+    try:
+        launch = Launch.new(lab, plan.selection, plan.artifacts)
+        states = BaseStates(plan.settings.cache / "base", plan.base_fingerprint)
+        images = image_table(plan.pins, plan.artifacts.values())
+
+        def note(took: Took) -> None:
+            steps.append(took)
+            done(took)
+
+        both = bring_up(launch, states, images=images, more=lambda both: sentinel.steps(launch, both), done=note)
+    except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
+        lab.down()
+        raise
+    versions = {name: plan.selection.version(name) for name in PINS}
+    (lab.folder / _READY).write_text(json.dumps({"versions": versions}))
+    return launch, both, steps
+
+
+@contextmanager
+def _one_at_a_time(cache: Path, run_key: str) -> Iterator[None]:
+    """Let one process of a run open its edge; the others wait here and then find it running."""
+    locks = cache / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    with (locks / f"run-{run_key[:8]}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _code() -> str:
+    """Return a digest of the code that decides what a lab looks like."""
+    folders = [Path(package.__path__[0]) for package in (edgegate.components, edgegate.lab)]
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    return fingerprint(*(file.read_text() for file in files))

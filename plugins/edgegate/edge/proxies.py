@@ -1,0 +1,89 @@
+"""The proxies of the edge: find them, read them, restart them with nothing cached."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from edgegate.clock import Deadline, wait_until
+from edgegate.clusters.kinds import POD, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest, is_true
+from edgegate.components.envoy_gateway import ADMIN_PORT, NAMESPACE_NAME
+from edgegate.errors import AdminUnreachable
+from edgegate.probes.envoy import EnvoyAdmin
+
+_LABELS = "app.kubernetes.io/managed-by=envoy-gateway,app.kubernetes.io/component=proxy"
+_ATTEMPTS = r"^listener_manager\.lds\.update_(success|rejected)$"
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """One proxy pod."""
+
+    name: str
+    """Name of the pod."""
+    uid: str
+    """Its unique id; a restart gives another one."""
+    address: str
+    """Address of the pod."""
+    ready: bool
+    """Whether Kubernetes says it is ready."""
+
+    @classmethod
+    def of(cls, pod: Manifest) -> "Proxy":
+        """Return the proxy that a pod is."""
+        metadata, status = pod["metadata"], pod.get("status") or {}
+        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"))
+
+    def admin(self) -> EnvoyAdmin:
+        """Return the admin interface of its Envoy."""
+        return EnvoyAdmin(f"http://{self.address}:{ADMIN_PORT}")
+
+
+class Proxies:
+    """All proxy pods of the downstream plane."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+
+    def all(self) -> list[Proxy]:
+        """Return the proxies that are not being deleted, with an address or without."""
+        pods = self._plane.list(POD, NAMESPACE_NAME, labels=_LABELS)
+        return [Proxy.of(pod) for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+
+    def one(self, within: float) -> Proxy:
+        """Return the proxy that serves, as soon as its Envoy has heard from Envoy Gateway.
+
+        Raises:
+            NeverReady: none did within that many seconds.
+        """
+        return self._heard(lambda proxy: True, within)
+
+    def cold_restart(self, within: float) -> Proxy:
+        """Throw every proxy away at once and return the new one, as soon as it has heard from Envoy Gateway.
+
+        Nothing is handed over: the new process has no listener, secret or route until it is told. It may refuse
+        what it is told; then it is returned too, and dark. Use it to tell a frozen edge from a sound one.
+
+        Raises:
+            NeverReady: no new proxy heard anything within that many seconds.
+        """
+        old = {proxy.uid for proxy in self.all()}
+        for proxy in self.all():
+            self._plane.delete(Ref(POD, proxy.name, NAMESPACE_NAME), grace=0)
+        return self._heard(lambda proxy: proxy.uid not in old, within)
+
+    def _heard(self, wanted: Callable[[Proxy], bool], within: float) -> Proxy:
+        def look() -> Proxy | None:
+            return next((proxy for proxy in self.all() if wanted(proxy) and _has_heard(proxy)), None)
+
+        return wait_until("a proxy that has its listeners", look, deadline=Deadline.after(within), every=0.05)
+
+
+def _has_heard(proxy: Proxy) -> bool:
+    """Tell whether the proxy's Envoy has taken or refused at least one set of listeners."""
+    if not proxy.address:
+        return False
+    try:
+        with proxy.admin() as admin:
+            return any(admin.stats(_ATTEMPTS).values())
+    except AdminUnreachable:
+        return False

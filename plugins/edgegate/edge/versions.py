@@ -1,0 +1,31 @@
+"""The versions that really run: each asked from the process, never taken from the pin."""
+
+import re
+
+from edgegate.clusters.plane import ControlPlane
+from edgegate.edge.proxies import Proxy
+from edgegate.lab import Lab
+from edgegate.records import Versions
+
+# The program that a process executes is asked, through /proc, so that a file swapped on disk cannot answer for it.
+_ASK = {
+    "etcd": "--version",
+    "envoy-gateway": "version",
+    "coredns": "-version",
+    "kube-proxy": "--version",
+    "kube-controller-manager-downstream": "--version",
+}
+_VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+)\b")
+
+
+def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
+    """Return component name to running version; a part that does not run is left out."""
+    running = {"kubernetes": plane.version()}
+    with proxy.admin() as admin:
+        running["envoy"] = admin.version()
+    for status in lab.status():
+        if status.name in _ASK and status.pid:
+            said = lab.run([f"/proc/{status.pid}/exe", _ASK[status.name]], check=False)
+            found = _VERSION.search(said.stdout + said.stderr)
+            running[status.name] = found[1] if found else "unknown"
+    return Versions(dict(sorted(running.items())))
