@@ -186,6 +186,18 @@ class LabFault(EnvironmentFault):
     """The sandbox, or a part of it, is not as it must be."""
 
 
+class NothingToReuse(LabFault):
+    """Reuse was demanded, and no kept edge fits."""
+
+    def __init__(self, differing: list[str]) -> None:
+        kept = "\n".join(f"  {line}" for line in differing) or "  none is kept"
+        super().__init__(
+            f"No kept edge fits, and --edge-reuse=always forbids a new one. Kept edges:\n{kept}\n"
+            "Start one with `edgegate up`, or use --edge-reuse=auto."
+        )
+        self.differing = differing
+
+
 class ComponentExited(LabFault):
     """A component ended while it was being started, or ended although it should run."""
 

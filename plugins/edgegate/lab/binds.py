@@ -1,0 +1,41 @@
+"""Private mounts of one process: how bubblewrap is called for them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from edgegate.lab.spec import Bind
+
+
+def wrapped(bwrap: str, binds: Sequence[Bind], argv: Sequence[str]) -> list[str]:
+    """Return the command that runs `argv` and sees `binds`; the lab's files are otherwise as they are.
+
+    Bubblewrap makes a mount point that is missing, and on a bound file system it would make it for good: a `/certs` on
+    the user's machine. So the folder where it is missing is rebuilt as a tmpfs of its own, with the same entries in it.
+    """
+    targets = [os.path.realpath(bind.target) for bind in binds]  # bubblewrap does not follow links out of its new root
+    words = [bwrap, "--dev-bind", "/", "/"]
+    for folder in sorted({parent for parent in map(_missing_in, targets) if parent}, key=len):
+        words += _rebuilt(folder)
+    for bind, target in zip(binds, targets, strict=True):
+        words += ["--ro-bind" if bind.read_only else "--bind", bind.source, target]
+    return [*words, "--", *argv]
+
+
+def _missing_in(target: str) -> str | None:
+    """Return the deepest folder that exists, when the target is missing and the folder is not the lab's own."""
+    path = Path(target)
+    if path.exists():
+        return None
+    folder = next(parent for parent in path.parents if parent.exists())
+    return None if folder.stat().st_dev == Path("/run").stat().st_dev else str(folder)
+
+
+def _rebuilt(folder: str) -> list[str]:
+    words = ["--tmpfs", folder]
+    for entry in sorted(Path(folder).iterdir()):
+        if entry.is_symlink():
+            words += ["--symlink", str(entry.readlink()), str(entry)]
+        else:
+            words += ["--dev-bind", str(entry), str(entry)]
+    return words
