@@ -20,8 +20,8 @@ from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import etcd
 from edgegate.components.launch import Launch
 
-_ENVOY_CRDS = "charts/gateway-crds-helm/templates/generated/*.yaml"
-_GATEWAY_CRDS = "config/crd/experimental/*.yaml"
+_ENVOY_CRDS = "charts/gateway-crds-helm/templates/generated"
+_GATEWAY_CRDS = "config/crd/experimental"
 
 
 class BaseStates:
@@ -60,8 +60,8 @@ class BaseStates:
 
 def crds(gateway_api: Artifact, envoy_gateway: Artifact) -> list[Manifest]:
     """Return the CRDs of Gateway API and Envoy Gateway, read from the pinned modules."""
-    files = [*gateway_api.path.glob(_GATEWAY_CRDS), *envoy_gateway.path.glob(_ENVOY_CRDS)]
-    return [crd for file in sorted(files) for crd in _crds_in(file)]
+    folders = (gateway_api.file(_GATEWAY_CRDS), envoy_gateway.file(_ENVOY_CRDS))
+    return [crd for folder in folders for file in sorted(folder.glob("*.yaml")) for crd in _crds_in(file)]
 
 
 def _crds_in(file: Path) -> Iterator[Manifest]:

@@ -10,6 +10,7 @@ from edgegate.components.base_state import BaseStates, apply_crds, crds
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
 from edgegate.components.graph import Step, Took, run_steps
 from edgegate.components.launch import Launch
+from edgegate.lab import ProcessSpec
 
 PINS = ("kubernetes", "etcd", "envoy-gateway", "envoy", "gateway-api", "coredns", "bubblewrap", "nftables")
 """What the edge is made of: the pins that must be in the store before a lab is started."""
@@ -70,10 +71,14 @@ def _control_planes(launch: Launch, *, warm: bool) -> list[Step]:
         server = partial(control_plane.api_server, launch, plane)
         manager = partial(control_plane.controller_manager, launch, plane)
         steps += [
-            Step(f"api-{plane.name}", lambda make=server: start(make()), needs=("etcd",)),
-            Step(f"controllers-{plane.name}", lambda make=manager: start(make()), needs=("base",)),
+            Step(f"api-{plane.name}", partial(_start, launch, server), needs=("etcd",)),
+            Step(f"controllers-{plane.name}", partial(_start, launch, manager), needs=("base",)),
         ]
     return steps
+
+
+def _start(launch: Launch, make: Callable[[], ProcessSpec]) -> None:
+    launch.lab.start(make())
 
 
 def _warm_base(launch: Launch, states: BaseStates) -> list[Step]:
@@ -86,7 +91,7 @@ def _warm_base(launch: Launch, states: BaseStates) -> list[Step]:
 def _first_base(launch: Launch, states: BaseStates, both: Planes) -> list[Step]:
     manifests = crds(launch.artifacts["gateway-api"], launch.artifacts["envoy-gateway"])
     steps = [
-        Step(f"crds-{plane.name}", lambda plane=plane: apply_crds(plane, manifests), needs=(f"api-{plane.name}",))
+        Step(f"crds-{plane.name}", partial(apply_crds, plane, manifests), needs=(f"api-{plane.name}",))
         for plane in (both.downstream, both.upstream)
     ]
     return [

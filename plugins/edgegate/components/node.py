@@ -22,7 +22,7 @@ def spec(launch: Launch, images: dict[str, object]) -> ProcessSpec:
 def _config(launch: Launch, images: dict[str, object]) -> dict[str, object]:
     net, bubblewrap = launch.lab.net, launch.artifacts["bubblewrap"]
     network = {
-        "bridge": net.bridge,
+        "bridge": "pods",
         "bridge_ip": net.bridge_ip,
         "pod_cidr": net.pod_cidr,
         "dns_ip": net.dns_ip,

@@ -10,9 +10,6 @@ import threading
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-import oidc_provider_mock
-import werkzeug.serving
-
 MODES = ("ok", "error", "silent")
 MODE_PATH = "/-/mode"
 _SILENCE = 60.0
@@ -54,6 +51,8 @@ def _say(start_response: StartResponse, status: str, text: str) -> Iterable[byte
 
 def application() -> Switched:
     """Return the provider as a WSGI application; a client must register before it can use it."""
+    import oidc_provider_mock  # noqa: PLC0415 - slow, and the rest of this module is wanted without it
+
     provider: WSGIApplication = oidc_provider_mock.app(require_client_registration=True)
     return Switched(provider)
 
@@ -62,6 +61,8 @@ def main() -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT")
+    import werkzeug.serving  # noqa: PLC0415 - as above
+
     address, _, port = parser.parse_args().listen.rpartition(":")
     werkzeug.serving.make_server(address, int(port), application(), threaded=True).serve_forever()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import edgegate.components
 import edgegate.lab
@@ -73,13 +74,13 @@ class Plan:
         store = Store(settings.cache)
         artifacts = {name: store.ensure(pins, name, selection.version(name)) for name in PINS}
         files = sorted(artifact.path.name for artifact in artifacts.values())
-        return cls(settings, pins, selection, artifacts, fingerprint(*files, _code()))
+        return cls(settings, pins, selection, artifacts, fingerprint(*files, _code(edgegate.components, edgegate.lab)))
 
     @property
     def base_fingerprint(self) -> str:
         """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
         relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api")
-        return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code())
+        return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code(edgegate.components))
 
 
 def open_edge(plan: Plan, run_key: str, *, done: Progress = lambda took: None) -> Opened:
@@ -94,6 +95,7 @@ def open_edge(plan: Plan, run_key: str, *, done: Progress = lambda took: None) -
     with _one_at_a_time(plan.settings.cache, run_key):
         lab, how = _find(plan, run_key)
         if lab is not None:
+            lab.lease()
             launch = Launch.load(lab, plan.selection, plan.artifacts)
             return Opened(launch, planes(launch), how, time.monotonic() - began, ())
         launch, both, steps = _start(plan, run_key, done)
@@ -103,16 +105,16 @@ def open_edge(plan: Plan, run_key: str, *, done: Progress = lambda took: None) -
 def _find(plan: Plan, run_key: str) -> tuple[Lab | None, str]:
     """Return a running lab that fits, and why it may be used."""
     differing = []
-    for record in registry.all(plan.settings.cache):
-        if not (record.folder / _READY).exists():
+    for folder, record in registry.labs(plan.settings.cache):
+        if not (folder / _READY).exists():
             continue
-        if record.run_key == run_key:
-            return registry.attach(record.folder), "joined this run's edge"
+        if record.name == run_key:
+            return registry.attach(folder), "joined this run's edge"
         if not record.kept:
             continue
         if record.fingerprint == plan.fingerprint and plan.settings.reuse is not Reuse.NEVER:
-            return registry.attach(record.folder), "kept edge used again"
-        differing.append(f"{record.name}: {difference(plan, record.folder)}")
+            return registry.attach(folder), "kept edge used again"
+        differing.append(f"{record.name}: {difference(plan, folder)}")
     if plan.settings.reuse is Reuse.ALWAYS:
         raise NothingToReuse(differing)
     for line in differing:
@@ -133,7 +135,7 @@ def _start(plan: Plan, run_key: str, done: Progress) -> tuple[Launch, Planes, li
     bubblewrap = plan.artifacts["bubblewrap"]
     lab = sandbox.create(
         folder,
-        run_key=run_key,
+        run_key,
         fingerprint=plan.fingerprint,
         tools=Tools(bwrap=str(bubblewrap.binary("bwrap"))),
         keep=plan.settings.keep,
@@ -167,8 +169,7 @@ def _one_at_a_time(cache: Path, run_key: str) -> Iterator[None]:
         yield
 
 
-def _code() -> str:
+def _code(*packages: ModuleType) -> str:
     """Return a digest of the code that decides what a lab looks like."""
-    folders = [Path(package.__path__[0]) for package in (edgegate.components, edgegate.lab)]
-    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    files = sorted(file for package in packages for file in Path(package.__path__[0]).rglob("*.py"))
     return fingerprint(*(file.read_text() for file in files))
