@@ -14,7 +14,7 @@ from edgegate.errors import CommandFailed, LabGone
 from edgegate.lab import network
 from edgegate.lab.network import LabNet
 from edgegate.lab.record import Record
-from edgegate.lab.spec import ProcessSpec, ProcessStatus
+from edgegate.lab.spec import ProcessSpec, ProcessStatus, Tools
 from edgegate.lab.wire import Line, unwrap
 
 DOWN_WITHIN = 5.0
@@ -193,3 +193,11 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def enter_argv(lab: Lab, tools: Tools) -> list[str]:
+    """Return the beginning of a command line that runs what follows inside a lab, with our terminal."""
+    words = [tools.nsenter, "--target", str(lab.init_pid), "--pid", "--net", "--mount"]
+    if Path("/proc/self/ns/user").readlink() != Path(f"/proc/{lab.init_pid}/ns/user").readlink():
+        words += ["--user", "--preserve-credentials"]
+    return [*words, "--"]

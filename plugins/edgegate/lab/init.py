@@ -99,17 +99,25 @@ class _Supervisor:
 
 
 def _mounts(outside: list[Path]) -> None:
-    """Give the lab a /run of its own; folders of ours that are below the old one stay visible."""
-    held = [(folder, os.open(folder, os.O_PATH)) for folder in outside if folder.is_relative_to("/run")]
+    """Give the lab a /run and a /sys of its own; what is needed of the old ones stays visible."""
+    kept = [folder for folder in outside if folder.is_relative_to("/run")]
+    held = [(folder, os.open(folder, os.O_PATH)) for folder in kept]
     syscalls.mount("tmpfs", "/run", "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=755")
     for name in ("data", "tmp"):
         (PRIVATE / name).mkdir(parents=True, mode=0o700)
     for name in ("netns", "lock"):
         Path("/run", name).mkdir()
     for folder, descriptor in held:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         syscalls.mount(f"/proc/self/fd/{descriptor}", str(folder), flags=syscalls.MS_BIND)
         os.close(descriptor)
+    # The old one shows the interfaces of the caller. Containers with a masked /sys refuse a new one; then only
+    # /sys/class/net is wrong in the lab, and `ip` is right.
+    cgroups = os.open("/sys/fs/cgroup", os.O_PATH)
+    with suppress(PermissionError):
+        syscalls.mount("sysfs", "/sys", "sysfs", syscalls.MS_NOSUID | syscalls.MS_NODEV)
+        syscalls.mount(f"/proc/self/fd/{cgroups}", "/sys/fs/cgroup", flags=syscalls.MS_BIND | syscalls.MS_REC)
+    os.close(cgroups)
 
 
 if __name__ == "__main__":

@@ -70,11 +70,11 @@ def holder(ready: Ready, name_of_group: Callable[[int], str | None]) -> str | No
     except OSError:
         return None
     pid = _listener(port)
-    if pid is None:
-        return "a process that cannot be seen"
-    group = int(stat(pid)[2])
-    named = name_of_group(group)
-    return f"{named} (pid {pid} in the lab)" if named else f"pid {pid} in the lab ({_command(pid)})"
+    try:
+        named = None if pid is None else name_of_group(int(stat(pid)[2])) or _command(pid)
+    except OSError:  # it ended while we looked
+        named = None
+    return "a process that cannot be seen" if named is None else f"{named} (pid {pid} in the lab)"
 
 
 def _connection(ready: Ready) -> http.client.HTTPConnection:

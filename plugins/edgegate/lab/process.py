@@ -189,8 +189,13 @@ class Managed:
         timer.start()
 
     def _again(self) -> None:
-        if self.state == "exited":
-            self.restarts += 1
+        if self.state != "exited":
+            return
+        self.restarts += 1
+        try:
             self._spawn()
-            with self._lock:
-                self.state = "running" if self.state == "starting" else self.state
+        except ComponentExited:
+            self._again_later()
+            return
+        with self._lock:
+            self.state = "running" if self.state == "starting" else self.state

@@ -4,12 +4,12 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from edgegate.errors import LabExists, LabFolderForeign, LabGone
+from edgegate.errors import LabExists, LabFolderForeign, LabGone, NoSuchLab
 from edgegate.lab.control import Lab
-from edgegate.lab.record import RECORD, Record, read
+from edgegate.lab.record import Record, read
 
 _ALIVE = "alive"
 """A file that supervisor and launcher hold locked as long as they live, which no process id can promise."""
@@ -17,7 +17,11 @@ _ALIVE = "alive"
 
 def labs(cache: Path) -> list[tuple[Path, Record]]:
     """Return the labs of a cache that are alive, each with its folder."""
-    return [(folder, read(folder)) for folder in _folders(cache) if (folder / RECORD).exists() and alive(folder)]
+    found = []
+    for folder in _folders(cache):
+        with suppress(NoSuchLab):  # one that is being made, or cleared away
+            found += [(folder, read(folder))] if alive(folder) else []
+    return found
 
 
 def attach(folder: Path) -> Lab:
@@ -40,7 +44,7 @@ def sweep(cache: Path) -> list[str]:
     if not (cache / "labs").is_dir():
         return []
     with _locked(cache / "labs"):
-        stale = [folder for folder in _folders(cache) if not alive(folder)]
+        stale = [folder for folder in _folders(cache) if _ours(folder) and not alive(folder)]
         for folder in stale:
             remove(folder)
     return [folder.name for folder in stale]
@@ -58,7 +62,7 @@ def alive(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
@@ -94,16 +98,19 @@ def remove(folder: Path) -> None:
     """
     if not folder.exists():
         return
-    entries = [entry for entry in folder.iterdir() if entry.name != _ALIVE]
-    if entries and not (folder / _ALIVE).exists():
+    if not _ours(folder):
         raise LabFolderForeign(folder)
-    for entry in entries:
+    for entry in [entry for entry in folder.iterdir() if entry.name != _ALIVE]:
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
             entry.unlink()
     (folder / _ALIVE).unlink(missing_ok=True)  # last, so that an interrupted removal can be taken up again
     folder.rmdir()
+
+
+def _ours(folder: Path) -> bool:
+    return (folder / _ALIVE).exists() or not any(folder.iterdir())
 
 
 @contextmanager

@@ -94,10 +94,9 @@ class Server:
             tempfile.TemporaryFile(dir=self._env["TMPDIR"]) as out,
             tempfile.TemporaryFile(dir=self._env["TMPDIR"]) as err,
         ):
+            env = self._env if request["env"] is None else request["env"]
             try:
-                child = self._children.spawn(
-                    argv, env=request["env"] or self._env, stdout=out.fileno(), stderr=err.fileno()
-                )
+                child = self._children.spawn(argv, env=env, stdout=out.fileno(), stderr=err.fileno())
             except OSError as refused:
                 raise CommandFailed(argv, status=127, output=str(refused)) from refused
             if not child.ended.wait(limit):
@@ -115,6 +114,7 @@ def _put(request: Request) -> None:
     path = Path(request["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{threading.get_ident()}")
-    fresh.write_bytes(base64.b64decode(request["content"]))
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(base64.b64decode(request["content"]))
     fresh.chmod(request["mode"])
     fresh.rename(path)
