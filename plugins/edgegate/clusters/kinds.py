@@ -1,6 +1,8 @@
 """The Kubernetes kinds that the edge is made of, each named once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,12 @@ class Ref:
         kind = Kind(str(manifest["apiVersion"]), str(manifest["kind"]))
         return cls(kind, str(metadata["name"]), str(metadata.get("namespace") or ""))
 
+    def manifest(self, spec: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """Return the object's manifest, with a spec and further top-level fields where given."""
+        metadata = {"name": self.name} | ({"namespace": self.namespace} if self.namespace else {})
+        head = {"apiVersion": self.kind.api_version, "kind": self.kind.name, "metadata": metadata}
+        return {**head, **({} if spec is None else {"spec": dict(spec)}), **more}
+
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind.name} {where}{self.name}"
@@ -53,6 +61,7 @@ ENDPOINT_SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice")
 CRD = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 GATEWAY_CLASS = Kind(f"{_GATEWAY}/v1", "GatewayClass")
 GATEWAY = Kind(f"{_GATEWAY}/v1", "Gateway")
+REFERENCE_GRANT = Kind(f"{_GATEWAY}/v1beta1", "ReferenceGrant")
 HTTP_ROUTE = Kind(f"{_GATEWAY}/v1", "HTTPRoute")
 ENVOY_PROXY = Kind(_ENVOY, "EnvoyProxy")
 SECURITY_POLICY = Kind(_ENVOY, "SecurityPolicy")

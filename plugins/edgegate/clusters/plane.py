@@ -154,8 +154,9 @@ class ControlPlane:
 
     def namespace(self, name: str, labels: Mapping[str, str] | None = None) -> Manifest:
         """Create a namespace with labels, or bring an existing one to that state."""
-        manifest = {"apiVersion": NAMESPACE.api_version, "kind": "Namespace"}
-        return self.apply({**manifest, "metadata": {"name": name, "labels": dict(labels or {})}})[0]
+        manifest = Ref(NAMESPACE, name).manifest()
+        manifest["metadata"]["labels"] = dict(labels or {})
+        return self.apply(manifest)[0]
 
     def version(self) -> str:
         """Return the version that the API server itself reports, without its leading `v`."""

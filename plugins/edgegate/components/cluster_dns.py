@@ -1,6 +1,6 @@
 """Cluster DNS: CoreDNS with its kubernetes plugin, reached by pods at the usual service address."""
 
-from edgegate.clusters.kinds import ENDPOINT_SLICE, SERVICE
+from edgegate.clusters.kinds import ENDPOINT_SLICE, SERVICE, Ref
 from edgegate.clusters.plane import Manifest
 from edgegate.components import control_plane
 from edgegate.components.launch import Launch
@@ -53,22 +53,12 @@ def without_selector(
 
     Without `target_port` the endpoint listens on the Service's own ports.
     """
-    metadata = {"name": name, "namespace": namespace}
     labels = {"kubernetes.io/service-name": name, "endpointslice.kubernetes.io/managed-by": "edgegate"}
     targets = [{**port, "port": target_port or port["port"]} for port in ports]
-    return [
-        {
-            "apiVersion": SERVICE.api_version,
-            "kind": SERVICE.name,
-            "metadata": metadata,
-            "spec": {"ports": ports} | ({"clusterIP": cluster_ip} if cluster_ip else {}),
-        },
-        {
-            "apiVersion": ENDPOINT_SLICE.api_version,
-            "kind": ENDPOINT_SLICE.name,
-            "metadata": {**metadata, "labels": labels},
-            "addressType": "IPv4",
-            "ports": targets,
-            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
-        },
-    ]
+    addressed = {"ports": ports} | ({"clusterIP": cluster_ip} if cluster_ip else {})
+    endpoints = [{"addresses": [address], "conditions": {"ready": True}}]
+    endpoint_slice = Ref(ENDPOINT_SLICE, name, namespace).manifest(
+        addressType="IPv4", ports=targets, endpoints=endpoints
+    )
+    endpoint_slice["metadata"]["labels"] = labels
+    return [Ref(SERVICE, name, namespace).manifest(addressed), endpoint_slice]

@@ -32,10 +32,10 @@ def namespaces() -> list[Manifest]:
     AddressNotAssigned for good (1.7 does not need it).
     """
     labelled = {TENANT_LABEL: "edge"}
-    return [
-        {"apiVersion": "v1", "kind": NAMESPACE.name, "metadata": {"name": name, "labels": labelled}}
-        for name in (NAMESPACE_NAME, GATEWAY_NAMESPACE)
-    ]
+    wanted = [Ref(NAMESPACE, name).manifest() for name in (NAMESPACE_NAME, GATEWAY_NAMESPACE)]
+    for namespace in wanted:
+        namespace["metadata"]["labels"] = labelled
+    return wanted
 
 
 def generate_certificates(launch: Launch) -> None:
@@ -85,32 +85,19 @@ def envoy_proxy(version: str) -> Manifest:
     admin = {"socket_address": {"address": "0.0.0.0", "port_value": ADMIN_PORT}}
     patch = {"op": "replace", "path": "/admin/address", "value": admin}
     deployment = {"replicas": 1, "container": {"image": f"docker.io/envoyproxy/envoy:v{version}"}}
-    return {
-        "apiVersion": ENVOY_PROXY.api_version,
-        "kind": ENVOY_PROXY.name,
-        "metadata": {"name": _PROXY, "namespace": GATEWAY_NAMESPACE},
-        "spec": {
+    kubernetes = {"useListenerPortAsContainerPort": True, "envoyDeployment": deployment}
+    return Ref(ENVOY_PROXY, _PROXY, GATEWAY_NAMESPACE).manifest(
+        {
             "mergeGateways": True,
-            "provider": {
-                "type": "Kubernetes",
-                "kubernetes": {"useListenerPortAsContainerPort": True, "envoyDeployment": deployment},
-            },
+            "provider": {"type": "Kubernetes", "kubernetes": kubernetes},
             "bootstrap": {"type": "JSONPatch", "jsonPatches": [patch]},
-        },
-    }
+        }
+    )
 
 
 def _gateway_class() -> Manifest:
-    parameters = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy"}
-    return {
-        "apiVersion": GATEWAY_CLASS.api_version,
-        "kind": GATEWAY_CLASS.name,
-        "metadata": {"name": CLASS_NAME},
-        "spec": {
-            "controllerName": CONTROLLER,
-            "parametersRef": {**parameters, "name": _PROXY, "namespace": GATEWAY_NAMESPACE},
-        },
-    }
+    proxy = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": _PROXY, "namespace": GATEWAY_NAMESPACE}
+    return Ref(GATEWAY_CLASS, CLASS_NAME).manifest({"controllerName": CONTROLLER, "parametersRef": proxy})
 
 
 def _environment(launch: Launch) -> dict[str, str]:

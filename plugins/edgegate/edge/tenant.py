@@ -137,7 +137,7 @@ def _origin_name(marker: str) -> str:
 def _gateway(namespace: str) -> Manifest:
     host = host_of(namespace)
     listeners = [_listener("http", 80, host), _listener("https", 443, host, secret="site")]  # noqa: S106
-    return _object(gateway_of(namespace), {"gatewayClassName": envoy_gateway.CLASS_NAME, "listeners": listeners})
+    return gateway_of(namespace).manifest({"gatewayClassName": envoy_gateway.CLASS_NAME, "listeners": listeners})
 
 
 def _listener(name: str, port: int, host: str, *, secret: str | None = None) -> Manifest:
@@ -148,7 +148,7 @@ def _listener(name: str, port: int, host: str, *, secret: str | None = None) -> 
 
 
 def _route(namespace: str) -> Manifest:
-    return _object(_route_of(namespace), {"parentRefs": [{"name": gateway_of(namespace).name}], "rules": [_rule({})]})
+    return _route_of(namespace).manifest({"parentRefs": [{"name": gateway_of(namespace).name}], "rules": [_rule({})]})
 
 
 def _rule(headers: dict[str, str]) -> Manifest:
@@ -164,13 +164,4 @@ def _tls_secret(namespace: str, name: str, pair: KeyPair) -> Manifest:
         "tls.crt": base64.b64encode(pair.certificate).decode(),
         "tls.key": base64.b64encode(pair.key).decode(),
     }
-    return {**_object(Ref(SECRET, name, namespace), None), "type": "kubernetes.io/tls", "data": data}
-
-
-def _object(ref: Ref, spec: Manifest | None) -> Manifest:
-    manifest: Manifest = {
-        "apiVersion": ref.kind.api_version,
-        "kind": ref.kind.name,
-        "metadata": {"name": ref.name, "namespace": ref.namespace},
-    }
-    return manifest if spec is None else {**manifest, "spec": spec}
+    return Ref(SECRET, name, namespace).manifest(type="kubernetes.io/tls", data=data)

@@ -1,0 +1,115 @@
+"""A SecurityPolicy with OIDC for one tenant, and the Secret that it needs."""
+
+import base64
+from enum import StrEnum
+
+from edgegate.clusters.kinds import NAMESPACE, REFERENCE_GRANT, SECRET, SECURITY_POLICY, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest, conditions
+from edgegate.components.envoy_gateway import TENANT_LABEL
+from edgegate.components.oidc_provider import OidcClient, OidcProvider
+from edgegate.edge.tenant import Tenant
+
+SECRET_KEY = "client-secret"  # noqa: S105 - the name of a key
+CALLBACK = "/oauth2/callback"
+LOGOUT = "/logout"
+
+
+class SecretState(StrEnum):
+    """What is wrong, or not, with the Secret that a policy names."""
+
+    VALID = "valid"
+    MISSING = "missing"
+    WITHOUT_KEY = "without key client-secret"
+    WITHOUT_GRANT = "in another namespace without grant"
+
+
+class Target(StrEnum):
+    """What a policy is attached to."""
+
+    ROUTE = "HTTPRoute"
+    GATEWAY = "Gateway"
+
+
+class OidcPolicy:
+    """One tenant's OIDC policy; made by the fixture `oidc_policy`."""
+
+    def __init__(self, tenant: Tenant, target: Target, state: SecretState, plane: ControlPlane, login: OidcProvider):
+        self.tenant, self.target, self.state = tenant, target, state
+        self.ref = Ref(SECURITY_POLICY, "login", tenant.namespace)
+        elsewhere = f"{tenant.namespace}-vault" if state is SecretState.WITHOUT_GRANT else tenant.namespace
+        self.secret = Ref(SECRET, "oidc-client", elsewhere)
+        self._plane = plane
+        self._client = login.register(f"https://{tenant.host}{CALLBACK}")
+        self._issuer = login.issuer
+
+    def __repr__(self) -> str:
+        return f"SecurityPolicy {self.tenant.name}/login on the {self.target} (secret {self.state})"
+
+    def create(self) -> None:
+        """Create the Secret in the state that was asked for, then the policy."""
+        if self.state is SecretState.WITHOUT_GRANT:
+            self._plane.namespace(self.secret.namespace, {TENANT_LABEL: "edge"})
+        if self.state is SecretState.WITHOUT_KEY:
+            self._plane.apply(_secret(self.secret, {"other": "value"}))
+        elif self.state is not SecretState.MISSING:
+            self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}))
+        self._plane.apply(self._manifest(self._client))
+
+    def repair(self) -> None:
+        """Make the Secret valid: create it, add its key, or grant its use."""
+        if self.state is SecretState.WITHOUT_GRANT:
+            self._plane.apply(_grant(self.secret, self.tenant.namespace))
+        else:
+            self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}))
+
+    def remove(self, within: float) -> None:
+        """Delete the policy, and what stands outside the tenant's namespace; return when both are gone."""
+        self._plane.delete_and_wait(self.ref, within=within)
+        if self.secret.namespace != self.tenant.namespace:
+            self._plane.delete_and_wait(Ref(NAMESPACE, self.secret.namespace), within=within)
+
+    def wait_judged(self, within: float) -> Manifest:
+        """Return the policy's `Accepted` condition, as soon as Envoy Gateway has given one.
+
+        Raises:
+            NeverReady: it gave none within that many seconds.
+        """
+        found = self._plane.wait(self.ref, accepted, what=f"{self.ref} judged", within=within)
+        condition = accepted(found)
+        assert condition is not None
+        return condition
+
+    def _manifest(self, client: OidcClient) -> Manifest:
+        on = self.tenant.route if self.target is Target.ROUTE else self.tenant.gateway
+        secret = {"name": self.secret.name}
+        if self.secret.namespace != self.tenant.namespace:
+            secret["namespace"] = self.secret.namespace
+        oidc = {
+            "provider": {"issuer": self._issuer},
+            "clientID": client.identifier,
+            "clientSecret": secret,
+            "redirectURL": f"https://{self.tenant.host}{CALLBACK}",
+            "logoutPath": LOGOUT,
+        }
+        target = {"group": "gateway.networking.k8s.io", "kind": on.kind.name, "name": on.name}
+        return self.ref.manifest({"targetRefs": [target], "oidc": oidc})
+
+
+def accepted(policy: Manifest | None) -> Manifest | None:
+    """Return the `Accepted` condition of a policy's first ancestor, None while there is none."""
+    for ancestor in ((policy or {}).get("status") or {}).get("ancestors") or []:
+        found = conditions({"status": ancestor}).get("Accepted")
+        if found:
+            return found
+    return None
+
+
+def _secret(ref: Ref, values: dict[str, str]) -> Manifest:
+    data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+    return ref.manifest(type="Opaque", data=data)
+
+
+def _grant(secret: Ref, user: str) -> Manifest:
+    allowed = {"group": "gateway.envoyproxy.io", "kind": "SecurityPolicy", "namespace": user}
+    spec = {"from": [allowed], "to": [{"group": "", "kind": "Secret", "name": secret.name}]}
+    return Ref(REFERENCE_GRANT, "oidc-client", secret.namespace).manifest(spec)
