@@ -186,6 +186,31 @@ class LabFault(EnvironmentFault):
     """The sandbox, or a part of it, is not as it must be."""
 
 
+class NoEdgeRuns(UsageFault):
+    """A command is about a running edge, and there is none."""
+
+    def __init__(self, name: str | None) -> None:
+        which = f"No edge named '{name}' runs" if name else "No edge runs"
+        super().__init__(f"{which}. `edgegate status` lists those that do; `edgegate up` starts one.")
+        self.name = name
+
+
+class WhichEdge(UsageFault):
+    """A command is about one running edge, and there are several."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(f"Several edges run: {', '.join(names)}. Say which with --name.")
+        self.names = names
+
+
+class NoSuchPart(UsageFault):
+    """An edge has no part of that name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"The edge has no part '{name}'. It has: {', '.join(known) or 'none'}.")
+        self.name, self.known = name, known
+
+
 class NothingToReuse(LabFault):
     """Reuse was demanded, and no kept edge fits."""
 

@@ -2,9 +2,14 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
+
+if TYPE_CHECKING:
+    from edgegate.artifacts import Progress
 
 EXIT_DONE = 0
 EXIT_FAIL = 1
@@ -27,6 +32,17 @@ class Talk:
             sys.stdout.write(json.dumps(data, default=str) + "\n")
         else:
             self.out.print(shown)
+
+    @contextmanager
+    def progress(self) -> Iterator["Progress"]:
+        """Show what a long build does: bars on a terminal, lines elsewhere."""
+        from edgegate.artifacts import Drawn, Lines
+
+        if not self.err.is_terminal:
+            yield Lines(self.err)
+            return
+        with Drawn(self.err) as drawn:
+            yield drawn
 
     def say(self, text: RenderableType) -> None:
         """Print a line of progress."""

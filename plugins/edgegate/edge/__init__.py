@@ -6,6 +6,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
+from edgegate.artifacts import QUIET, Progress
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import control_plane, oidc_provider, prefixes
 from edgegate.components.bring_up import plane_of
@@ -36,19 +37,27 @@ class Edge:
         self.authority = opened.launch.authority
 
     @classmethod
-    def open(cls, settings: Settings, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> "Edge":
+    def open(
+        cls,
+        settings: Settings,
+        run_key: str,
+        *,
+        done: Callable[[Took], None] = lambda took: None,
+        progress: Progress = QUIET,
+    ) -> "Edge":
         """Return a running edge: a kept one that fits, this run's, or a new one.
 
         Args:
             settings: what the user asked for.
             run_key: the same for all processes that shall share one edge.
             done: told about each step of a start when it ends.
+            progress: told about each artifact that has to be built or downloaded.
 
         Raises:
             UsageFault: a component or version is unknown.
             EnvironmentFault: the edge could not be brought up.
         """
-        plan = Plan.make(settings)
+        plan = Plan.make(settings, progress)
         return cls(plan, open_edge(plan, run_key, done=done))
 
     def __enter__(self) -> Self:

@@ -13,7 +13,7 @@ from types import ModuleType
 import edgegate.components
 import edgegate.lab
 from edgegate import pins as pin_files
-from edgegate.artifacts import Artifact, Store
+from edgegate.artifacts import QUIET, Artifact, Progress, Store
 from edgegate.components.base_state import BaseStates, fingerprint
 from edgegate.components.bring_up import PINS, Planes, bring_up, planes
 from edgegate.components.graph import Took
@@ -27,7 +27,6 @@ from edgegate.settings import Reuse, Settings
 
 _log = logging.getLogger("edgegate.edge")
 _READY = "ready.json"
-Progress = Callable[[Took], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Plan:
     """Changes when the versions, their files or our own code change."""
 
     @classmethod
-    def make(cls, settings: Settings) -> "Plan":
+    def make(cls, settings: Settings, progress: Progress = QUIET) -> "Plan":
         """Choose the versions and see that their files are in the store; builds what is missing.
 
         Raises:
@@ -71,8 +70,7 @@ class Plan:
         """
         pins = pin_files.load(settings.pins)
         selection = pins.select(settings.set, settings.parts("set"))
-        store = Store(settings.cache)
-        artifacts = {name: store.ensure(pins, name, selection.version(name)) for name in PINS}
+        artifacts = Store(settings.cache).ensure_all(pins, selection, PINS, progress)
         files = sorted(artifact.path.name for artifact in artifacts.values())
         return cls(settings, pins, selection, artifacts, fingerprint(*files, _code(edgegate.components, edgegate.lab)))
 
@@ -83,7 +81,7 @@ class Plan:
         return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code(edgegate.components))
 
 
-def open_edge(plan: Plan, run_key: str, *, done: Progress = lambda took: None) -> Opened:
+def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> Opened:
     """Return the edge for this run: a kept one that fits, the one that another worker started, or a new one.
 
     Raises:
@@ -130,7 +128,7 @@ def difference(plan: Plan, folder: Path) -> str:
     return ", ".join(unlike) or "same versions, but edgegate itself or an artifact has changed since"
 
 
-def _start(plan: Plan, run_key: str, done: Progress) -> tuple[Launch, Planes, list[Took]]:
+def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Launch, Planes, list[Took]]:
     folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:8]}"
     bubblewrap = plan.artifacts["bubblewrap"]
     lab = sandbox.create(

@@ -1,0 +1,24 @@
+"""`edgegate down`: stop a kept edge; nothing of it stays."""
+
+import argparse
+
+from edgegate.cli import labs
+from edgegate.cli.talk import EXIT_DONE, Talk
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    which = parser.add_mutually_exclusive_group()
+    labs.add_name(parser)
+    which.add_argument("--all", action="store_true", help="Every running edge")
+
+
+def run(args: argparse.Namespace, talk: Talk) -> int:
+    """Stop one edge, or all; none running is fine too, so that it can be called twice."""
+    running = labs.every()
+    stopped = running if args.all or not running else [labs.chosen(args.name)]
+    for lab in stopped:
+        lab.down()
+    names = [lab.name for lab in stopped]
+    talk.result({"stopped": names}, "\n".join(f"stopped {name}" for name in names) or "no edge runs")
+    return EXIT_DONE

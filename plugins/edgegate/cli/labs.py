@@ -1,0 +1,36 @@
+"""Which running edge a command is about."""
+
+import argparse
+import os
+
+from edgegate import settings as table
+from edgegate.errors import NoEdgeRuns, WhichEdge
+from edgegate.lab import Lab, registry, sandbox
+
+
+def add_name(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names one of several edges."""
+    parser.add_argument("--name", metavar="EDGE", help="Name of the edge, where several run (see `edgegate status`)")
+
+
+def every() -> list[Lab]:
+    """Return all running edges of this user, oldest first; folders of dead ones are cleared away."""
+    cache = table.from_arguments(argparse.Namespace(), os.environ).cache
+    sandbox.ensure_privileges()
+    registry.sweep(cache)
+    return [registry.attach(folder) for folder, _ in registry.labs(cache)]
+
+
+def chosen(name: str | None) -> Lab:
+    """Return the edge of that name, or the only one.
+
+    Raises:
+        NoEdgeRuns: none runs, or none of that name.
+        WhichEdge: several run and no name was given.
+    """
+    labs = [lab for lab in every() if name is None or lab.name == name]
+    if not labs:
+        raise NoEdgeRuns(name)
+    if len(labs) > 1:
+        raise WhichEdge([lab.name for lab in labs])
+    return labs[0]

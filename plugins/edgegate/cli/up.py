@@ -1,0 +1,54 @@
+"""`edgegate up`: start an edge and keep it."""
+
+import argparse
+import os
+import secrets
+from dataclasses import replace
+
+from rich.table import Table
+
+from edgegate import settings as table
+from edgegate.cli.talk import EXIT_DONE, Talk
+from edgegate.clock import show_duration
+from edgegate.components.graph import Took
+from edgegate.edge import Edge
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    table.add_arguments(parser, ("set", "reuse", "pins"))
+
+
+def run(args: argparse.Namespace, talk: Talk) -> int:
+    """Start an edge, or find that one which fits is running, and say how to use it."""
+    settings = replace(table.from_arguments(args, os.environ), keep=True)
+
+    def tell(took: Took) -> None:
+        talk.say(f"  {took.name:<22} {show_duration(took.seconds):>9}")
+
+    with talk.progress() as progress:
+        edge = Edge.open(settings, f"kept-{secrets.token_hex(4)}", done=tell, progress=progress)
+    with edge:
+        data = {
+            "name": edge.lab.name,
+            "how": edge.opened.how,
+            "seconds": round(edge.opened.seconds, 3),
+            "address": edge.site.address,
+            "versions": edge.versions().running,
+            "kubeconfigs": {plane.name: str(plane.kubeconfig) for plane in (edge.downstream, edge.upstream)},
+            "steps": {step.name: round(step.seconds, 3) for step in edge.opened.steps},
+        }
+        talk.result(data, _shown(edge, data["versions"]))
+    return EXIT_DONE
+
+
+def _shown(edge: Edge, versions: object) -> Table:
+    shown = Table.grid(padding=(0, 2))
+    shown.add_row("edge", f"{edge.lab.name} ({edge.opened.how}, {show_duration(edge.opened.seconds)})")
+    shown.add_row("address", edge.site.address)
+    assert isinstance(versions, dict)
+    shown.add_row("running", ", ".join(f"{name} {version}" for name, version in versions.items()))
+    for plane in (edge.downstream, edge.upstream):
+        shown.add_row(plane.name, f"export KUBECONFIG={plane.kubeconfig}")
+    shown.add_row("next", "edgegate status · pytest e2e · edgegate down")
+    return shown
