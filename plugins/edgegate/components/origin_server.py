@@ -13,6 +13,7 @@ import argparse
 import json
 import signal
 import socket
+import socketserver
 import ssl
 import sys
 import threading
@@ -47,6 +48,11 @@ class OriginServer(ThreadingHTTPServer):
             context.load_cert_chain(cert, key)
             # The handshake belongs to the connection's own thread: one slow client must not stop the others.
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def server_bind(self) -> None:
+        """Bind without asking DNS for the host's name: where none answers, that alone takes 10 s."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing about clients that hang up; probes do so all the time."""
