@@ -14,6 +14,7 @@ EdgegateError
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
     ├── AdminUnreachable       Envoy's admin interface says nothing, or something else than it should
+    ├── WatchBroken            a watcher could not go on, so it saw less than it should
     ├── NotShown               this edge cannot show what the scenario asks for
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
     ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
@@ -26,7 +27,7 @@ EdgegateError
         ├── ComponentExited    its last log lines
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
-        └── LabGone / NoSuchLab / LabExists
+        └── LabGone / NoSuchLab / LabExists / LabForeign
 
 GateFailed is no EdgegateError but an AssertionError: the system under test is wrong, the verdict is fail.
 
@@ -325,6 +326,17 @@ class LabExists(LabFault):
         self.name, self.folder = name, folder
 
 
+class LabForeign(LabFault):
+    """A running lab was made by a version of edgegate that keeps its records in another form."""
+
+    def __init__(self, name: str, *, folder: Path, version: str, init_pid: int) -> None:
+        super().__init__(
+            f"lab {name} ({folder}) was made by edgegate {version}, whose records this version does not read. "
+            f"End it with that version, or with `kill -9 {init_pid}`; nothing of it stays behind."
+        )
+        self.name, self.folder, self.version, self.init_pid = name, folder, version, init_pid
+
+
 class LabFolderForeign(UsageFault):
     """The folder that a lab was to use holds something else."""
 
@@ -432,3 +444,14 @@ class AdminUnreachable(EnvironmentFault):
             f"See whether the proxy runs (`edgegate status`) and what it logged (`edgegate logs`)."
         )
         self.url, self.reason = url, reason
+
+
+class WatchBroken(EnvironmentFault):
+    """A watcher could not go on; that it saw nothing wrong proves nothing."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the watch of the neighbours could not go on: {reason}. What it saw until then proves nothing. "
+            f"Free what is short (`edgegate doctor` shows it) and run again."
+        )
+        self.reason = reason
