@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from edgegate.errors import UsageFault
-from edgegate.settings import SETTINGS, Kind, Setting, Settings, argparse_words, resolve
+from edgegate import pins
+from edgegate.errors import BadSetting, UsageFault
+from edgegate.limits import Limits
+from edgegate.pins import Pins, Selection
+from edgegate.pins.model import FROM_PINS
+from edgegate.report.folder import edgegate_version
+from edgegate.report.run import Asked, Run
+from edgegate.settings import BUILT_IN, SETTINGS, Kind, Setting, Settings, argparse_words, resolve
 
 _INI_TYPES = {Kind.WORD: "string", Kind.SWITCH: "bool", Kind.PAIRS: "linelist"}
 _PATHS = {"run_dir", "pins"}
@@ -43,3 +49,89 @@ def _ini(config: pytest.Config, setting: Setting) -> Any:
     if setting.name in _PATHS and value and config.inipath:
         return str(config.inipath.parent / Path(value).expanduser())
     return value
+
+
+def select(settings: Settings) -> Selection:
+    """Return the version of each component that this run asks for.
+
+    Raises:
+        pytest.UsageError: the pins file is malformed, or has no such component or version.
+    """
+    try:
+        chosen = pins.load(settings.pins)
+        for component, origin in settings.parts("set").items():
+            _known(chosen, component, settings.set[component], origin)
+        return chosen.select(settings.set, settings.parts("set"))
+    except UsageFault as fault:
+        raise pytest.UsageError(str(fault)) from fault
+
+
+def _known(chosen: Pins, component: str, version: str, origin: str) -> None:
+    try:
+        chosen.pin(component).check(version)
+    except UsageFault as fault:
+        raise BadSetting(f"{origin} {component}={version}", str(fault)) from fault
+
+
+def asked(config: pytest.Config, settings: Settings, selection: Selection | None) -> Asked:
+    """Return what the report says about the settings, and the command that runs a test again."""
+    elsewhere = config.rootpath != config.invocation_params.dir
+    return Asked(
+        settings=_rows(settings),
+        versions={
+            name: {"version": one.version, "origin": one.origin}
+            for name, one in (selection.choices.items() if selection else ())
+        },
+        repeat=("--edge-keep", *_again(settings), *_ini_file(config)),
+        directory=str(config.rootpath) if elsewhere else "",
+        diagnostics_limit=settings.limits.diagnostics,
+    )
+
+
+def header(run: Run) -> list[str]:
+    """Return the header: the versions asked for, and every setting that is not built in, each with who said so."""
+    # Nobody asked for a companion as long as nobody asked for a version; then it is a pin like any other.
+    as_pinned = not any(one["name"].startswith("set ") for one in run.asked.settings)
+    versions = [
+        f"{name} {one['version']}" + ("" if as_pinned or one["origin"] == FROM_PINS else f" ({one['origin']})")
+        for name, one in run.asked.versions.items()
+    ]
+    said = [
+        f"{one['name']} {one['value']} ({one['origin']})"
+        for one in run.asked.settings
+        if one["origin"] != BUILT_IN and not one["name"].startswith("set ")
+    ]
+    lines = [f"edgegate {edgegate_version()} asks for: {', '.join(versions)}"]
+    return [*lines, f"edgegate settings: {', '.join(said)}"] if said else lines
+
+
+def _rows(settings: Settings) -> list[dict[str, str]]:
+    """Return one row a setting; pairs have one row a part, and every limit has one."""
+    rows = []
+    for setting in SETTINGS:
+        if setting.kind is not Kind.PAIRS:
+            origin = settings.origin(setting.name)
+            rows.append({"name": setting.name, "value": settings.shown(setting.name), "origin": origin})
+    for component, origin in settings.parts("set").items():
+        rows.append({"name": f"set {component}", "value": settings.set[component], "origin": origin})
+    for name in Limits.names():
+        origin = settings.origin("limit", name)
+        rows.append({"name": f"limit {name}", "value": settings.limits.shown(name), "origin": origin})
+    return rows
+
+
+def _again(settings: Settings) -> list[str]:
+    """Return the flags of every setting that makes the edge what it is, wherever it was set."""
+    words = []
+    if settings.origin("pins") != BUILT_IN:
+        words += ["--edge-pins", str(settings.pins)]
+    for component in settings.parts("set"):
+        words += ["--edge-set", f"{component}={settings.set[component]}"]
+    for name in settings.parts("limit"):
+        words += ["--edge-limit", f"{name}={getattr(settings.limits, name):g}s"]
+    return words
+
+
+def _ini_file(config: pytest.Config) -> list[str]:
+    given = [("-c", config.getoption("inifilename", None)), ("--rootdir", config.getoption("rootdir", None))]
+    return [word for flag, value in given if value for word in (flag, str(Path(value).absolute()))]

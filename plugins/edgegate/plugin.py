@@ -1,19 +1,24 @@
-"""The pytest hooks of edgegate; nothing else."""
+"""The pytest hooks of edgegate; nothing else. What a hook does is in `options`, `report`, `diagnostics`, `fixtures`."""
 
 import uuid
 from collections.abc import Generator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from edgegate import options
+from edgegate.diagnostics import DIAGNOSTICS, Diagnostics
+from edgegate.errors import UsageFault
 from edgegate.records import Verdict
 from edgegate.report import marking
-from edgegate.report.folder import RunFolder, new_run_dir
-from edgegate.report.run import RUN, Asked, Run
+from edgegate.report.folder import Document, RunFolder, new_run_dir
+from edgegate.report.run import RUN, Run, uses_edge
+from edgegate.settings import Settings
 
-pytest_plugins = ("edgegate.fixtures.edge",)
+pytest_plugins = ("edgegate.fixtures.edge", "edgegate.fixtures.tenants")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,23 +26,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.register(parser)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the settings, so that a wrong one is refused before anything starts."""
+    """Read the settings, so that a wrong one is refused before anything starts; `--help` works nevertheless."""
     config.addinivalue_line("markers", "edge_gate(name): the test belongs to that gate; its verdict is reported")
     config.addinivalue_line("markers", "edge_exclusive: no other edge test runs meanwhile, on any worker; for timings")
+    if not any(config.getoption(name, False) for name in ("help", "version", "markers", "showfixtures")):
+        _configure(config)
+
+
+def _configure(config: pytest.Config) -> None:
     from edgegate.fixtures.edge import SETTINGS
 
     settings = options.read(config)
-    told = getattr(config, "workerinput", {})
+    told: dict[str, Any] = getattr(config, "workerinput", {})
     config.stash[SETTINGS] = settings
+    config.stash[DIAGNOSTICS] = Diagnostics()
     config.stash[RUN] = Run(
         key=told.get("testrunuid", uuid.uuid4().hex),
         folder=RunFolder(Path(told.get("edgegate_run_dir") or settings.run_dir or new_run_dir(config.rootpath))),
-        asked=Asked(),
+        asked=options.asked(config, settings, None if told else options.select(settings)),
         worker=bool(told),
     )
     if not told:
-        config.pluginmanager.register(Arrivals(config), "edgegate-arrivals")
+        config.pluginmanager.register(Arrivals(config, settings), "edgegate-arrivals")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let other runs use the run folder."""
+    if (run := config.stash.get(RUN, None)) is not None:
+        run.folder.release()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -46,11 +64,14 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["edgegate_run_dir"] = str(node.config.stash[RUN].folder.path)
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Remember which test runs."""
-    item.config.stash[RUN].current = item.nodeid
-    return (yield)
+    """Remember which test runs. Among workers, wait for its turn before any time limit of the test begins."""
+    run = item.config.stash[RUN]
+    run.current = item.nodeid
+    alone = item.get_closest_marker("edge_exclusive") is not None
+    with run.folder.turn(alone=alone) if run.worker and (alone or uses_edge(item)) else nullcontext():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -73,8 +94,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Give each report its verdict."""
-    return marking.mark(item, call, (yield))
+    """Give each report its verdict, and keep what there is to see while the edge is still as it was."""
+    report = marking.mark(item, call, (yield))
+    limit = item.config.stash[RUN].asked.diagnostics_limit
+    marking.keep(item, call, report, partial(item.config.stash[DIAGNOSTICS].bundle, limit=limit))
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,12 +112,27 @@ def pytest_report_teststatus(report: object) -> tuple[str, str, tuple[str, dict[
 class Arrivals:
     """The hooks of the process where all reports arrive: the only one, or xdist's controller."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._run = config.stash[RUN]
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._run: Run = config.stash[RUN]
+        self._named = settings.run_dir is not None
+        self._document: Document = {}
+
+    def pytest_report_header(self) -> list[str]:
+        """Show what is asked for, and by whom."""
+        return options.header(self._run)
+
+    def pytest_sessionstart(self) -> None:
+        """Claim a run folder that the user has named before anything starts; one of our own is made when needed."""
+        if self._named and not self._config.getoption("collectonly"):
+            self._claim()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take a test's report into the run."""
+        """Take a test's report into the run; the first one that knows a running edge says so."""
         marking.add(self._run, report)
+        if self._run.edge and not self._run.edge_shown:
+            self._run.edge_shown = True
+            self._say_up()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count what could not be collected as failed."""
@@ -101,5 +140,37 @@ class Arrivals:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Say 75 when nothing failed and something was inconclusive."""
+        """Say 75 when nothing failed and something was inconclusive, and write the report."""
         session.exitstatus = self._run.exit_status(exitstatus)
+        if self._run.tested:
+            from edgegate.report.document import build, write
+
+            self._claim()
+            self._document = build(self._run, exit_status=session.exitstatus)
+            write(self._document, self._run.folder.path)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the verdicts."""
+        if self._document:
+            from edgegate.report.terminal import summary
+
+            summary(terminalreporter, self._document, _near(self._run.folder.path))
+
+    def _claim(self) -> None:
+        try:
+            self._run.folder.claim()
+        except UsageFault as fault:
+            raise pytest.UsageError(str(fault)) from fault
+
+    def _say_up(self) -> None:
+        from edgegate.report.terminal import edge_is_up
+
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._config.get_verbosity() >= 0:
+            terminal.ensure_newline()
+            terminal.write_line(edge_is_up(self._run.edge))
+
+
+def _near(path: Path) -> str:
+    """Return a path as a user would type it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 MARKER = "x-edgegate-origin"
 """The header in which every origin server says which one it is."""
@@ -153,3 +153,16 @@ class Answer:
         by = f" from {self.marker}" if self.marker else ""
         distrust = f", not trusted: {self.distrust}" if self.trusted is False else ""
         return f"{asked}: {self.status}{to}{by}{distrust} ({self.took * 1000:.0f} ms)"
+
+
+class DiagnosticSource(Protocol):
+    """Something that can tell how things were when a test failed; it registers itself with `edge_diagnostics.add`."""
+
+    @property
+    def name(self) -> str:
+        """File name in the bundle, with its ending, as `envoy-config-dump.json`."""
+        ...
+
+    def collect(self) -> bytes | str:
+        """Return what is to be kept. May raise whatever it likes; it is redacted and cut by the one who asks."""
+        ...

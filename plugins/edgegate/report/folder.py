@@ -3,7 +3,9 @@
 import fcntl
 import json
 import os
+import re
 import secrets
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,6 +17,8 @@ from edgegate.errors import EdgeNotUp, RunFolderBusy, RunFolderForeign
 
 SCHEMA = 1
 """Version of run.json and report.json. Raised when a field changes its meaning or goes away."""
+Document = dict[str, Any]
+"""The content of report.json: plain values."""
 
 
 def edgegate_version() -> str:
@@ -81,6 +85,25 @@ class RunFolder:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+    def bundle(self, test: str) -> Path:
+        """Return the folder for a test's diagnostics: readable, and no other test's. Nothing is created."""
+        name = re.sub(r"[^\w.\[\]=-]+", "-", test.rpartition("/")[2]).strip("-")
+        return self.path / "diagnostics" / f"{name[:100]}-{zlib.crc32(test.encode()):08x}"
+
+    @contextmanager
+    def turn(self, *, alone: bool) -> Iterator[None]:
+        """Let a test run beside others, or alone, among all processes of the run.
+
+        Who wants to be alone waits in the turnstile and lets nobody pass meanwhile, so that it is not kept waiting
+        by a stream of others.
+        """
+        self.join()
+        with (self.path / ".turnstile").open("a") as turnstile, (self.path / ".turn").open("a") as own:
+            fcntl.flock(turnstile, fcntl.LOCK_EX)
+            fcntl.flock(own, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            fcntl.flock(turnstile, fcntl.LOCK_UN)
+            yield
 
     def _check(self) -> None:
         ours = f"edgegate {edgegate_version()} (schema {SCHEMA})"

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
-from edgegate.errors import NeverReady, NotShown, PoisonNotLive
+from edgegate.errors import EnvironmentFault, NeverReady, NotShown, PoisonNotLive
 from edgegate.records import Finding, Source, Versions
+from edgegate.report.outcome import headline
 
 
 def inconclusive(reason: str) -> NoReturn:
@@ -35,6 +36,8 @@ class Evidence:
     """`title`, `columns` and `rows`."""
     timings: dict[str, float] = field(default_factory=dict)
     """Stage to seconds."""
+    running: dict[str, str] = field(default_factory=dict)
+    """Component to the version that really ran, asked from the process when the test began or failed."""
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain values, as they stand in report.json and cross from a worker to the controller."""
@@ -45,9 +48,17 @@ class Evidence:
 class Gate:
     """The notebook of one scenario; the fixture `gate` gives it. A test with findings fails once, at its end."""
 
-    def __init__(self, name: str, test: str, running: Callable[[], Versions] = Versions) -> None:
-        self.name, self.test, self.evidence = name, test, Evidence()
-        self._running = running
+    def __init__(self, name: str, *, versions: Callable[[], Versions], again: str) -> None:
+        """Begin a notebook.
+
+        Args:
+            name: the gate.
+            versions: asks the processes what they are.
+            again: the command that shows a failure again.
+        """
+        self.name, self.again, self.evidence = name, again, Evidence()
+        self._versions = versions
+        self._ask()
 
     def expect(self, source: Source, subject: str, expected: object, seen: object) -> bool:
         """Compare, and keep a finding when it is wrong; return whether it is right.
@@ -107,25 +118,45 @@ class Gate:
         self.evidence.timings[stage] = seconds
 
     def story(self) -> str:
-        """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and what disagrees."""
-        found = self.evidence.findings
-        lines = [f"gate {self.name}: FAIL on {self._running().pair()}"]
-        if self.evidence.poison:
-            lines.append("poison   {what} (live: {evidence})".format(**self.evidence.poison))
-        lines.append(f"affected {', '.join(dict.fromkeys(one.subject for one in _traffic_first(found)))}")
-        lines += [
-            f"  {one.source}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in _traffic_first(found)
-        ]
-        return "\n".join([*lines, *self._disagreement(), *(f"note     {text}" for text in self.evidence.notes)])
+        """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and how to see it again."""
+        found = _traffic_first(self.evidence.findings)
+        affected = [one for one in found if one.source is Source.TRAFFIC] or found
+        return "\n".join(
+            [
+                f"gate {self.name}: FAIL on {self._pair()}",
+                *self._poison(),
+                f"affected  {', '.join(dict.fromkeys(one.subject for one in affected))}",
+                *(f"  {one.source}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in found),
+                *self._disagreement(),
+                *(f"note      {text}" for text in self.evidence.notes),
+                f"again     {self.again}",
+            ]
+        )
+
+    def _ask(self) -> Versions:
+        versions = self._versions()
+        self.evidence.running = dict(versions.running)
+        return versions
+
+    def _pair(self) -> str:
+        """Return the pair that runs now. What cannot be asked any more is told as it was when the test began."""
+        try:
+            return self._ask().pair()
+        except EnvironmentFault as fault:
+            return f"{Versions(self.evidence.running).pair()} (as it was at the start; now: {headline(str(fault))})"
+
+    def _poison(self) -> list[str]:
+        poison = self.evidence.poison
+        return [f"poison    {poison['what']} (live: {poison['evidence']})"] if poison else []
 
     def _disagreement(self) -> list[str]:
         """Return the line that names which source tells another story than the traffic."""
         wrong = {one.source for one in self.evidence.findings}
         right = set(self.evidence.checks) - wrong
         if Source.TRAFFIC in wrong and right:
-            return [f"but      {' and '.join(sorted(right))} looked right: do not trust it alone here"]
+            return [f"but       {' and '.join(sorted(right))} looked right: do not trust it alone here"]
         if Source.TRAFFIC in right:
-            return [f"but      traffic was right: {' and '.join(sorted(wrong))} tells another story"]
+            return [f"but       traffic was right: {' and '.join(sorted(wrong))} tells another story"]
         return []
 
 

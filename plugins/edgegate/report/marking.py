@@ -4,6 +4,9 @@ An inconclusive report keeps pytest's outcome `failed`, because everything that 
 readers, `--lf`, `-x`, other plugins) must see "not passed". What makes it inconclusive is one extra attribute.
 """
 
+import traceback
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,10 @@ from edgegate.report.run import GATE, RUN, Run, Tested, gate_name, uses_edge
 Report = pytest.TestReport
 EXTRA = "edgegate"
 """Name of the attribute that a report carries."""
+KEPT = pytest.StashKey[bool]()
+"""Whether a test has a bundle already, in `item.stash`."""
+CRASHED = "???"
+"""The phase that xdist gives the report of a test whose worker died."""
 
 
 _DECISIONS = (AssertionError, NeverReady, pytest.fail.Exception, pytest.skip.Exception)
@@ -43,14 +50,43 @@ def mark(item: pytest.Item, call: pytest.CallInfo[Any], report: Report) -> Repor
     """Return the report with the verdict of this phase and what the controller has to know."""
     run = item.config.stash[RUN]
     fault = _fault(item, call, report)
+    pointer = _pointer(run, fault, item.nodeid) if fault else None
     if fault is not None:
         report.outcome = "failed"
-        report.longrepr = f"inconclusive: {_told(run, fault, item.nodeid)}"
+        report.longrepr = f"inconclusive: {pointer or reason(fault)}"
     elif call.excinfo is not None and isinstance(call.excinfo.value, GateFailed):
         report.longrepr = str(call.excinfo.value)
     if fault is not None or uses_edge(item):
-        setattr(report, EXTRA, _extra(item, run, report, fault))
+        setattr(report, EXTRA, {**_extra(item, run, report, fault), "pointer": pointer is not None})
     return report
+
+
+def keep(item: pytest.Item, call: pytest.CallInfo[Any], report: Report, write: Callable[[Path, str], object]) -> None:
+    """Have a bundle written for the first phase of a test that did not pass, and let the report point to it.
+
+    A test that only points to another's root cause gets none. Trouble with the disk never hides the failure.
+    """
+    extra: dict[str, Any] = getattr(report, EXTRA, {})
+    if not report.failed or call.excinfo is None or not extra or extra["pointer"] or item.stash.get(KEPT, False):
+        return
+    item.stash[KEPT] = True
+    folder = item.config.stash[RUN].folder
+    where = folder.bundle(item.nodeid)
+    sections = [f"\n--- {title} ---\n{content}" for title, content in report.sections]
+    try:
+        folder.join()
+        write(where, _trace(item, call.excinfo.value) + "".join(sections))
+        extra["bundle"] = str(where.relative_to(folder.path))
+    except OSError as error:
+        report.sections.append(("diagnostics", f"could not be written: {error}"))
+
+
+def _trace(item: pytest.Item, error: BaseException) -> str:
+    """Return a traceback that begins in the test's own file, if it passes there at all."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(item.path):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))
 
 
 def is_inconclusive(report: object) -> bool:
@@ -64,6 +100,8 @@ def add(run: Run, report: Report) -> None:
     verdict = Verdict(extra["verdict"]) if extra else Verdict.FAIL if report.failed else Verdict.PASS
     if report.failed:
         run.outcomes[verdict] += 1
+    if report.when == CRASHED:
+        extra = {**_NOTHING, "reason": str(report.longrepr)}
     if not extra:
         return
     run.edge = extra["edge"] or run.edge
@@ -71,8 +109,13 @@ def add(run: Run, report: Report) -> None:
     tested.seconds += report.duration
     tested.evidence = extra["evidence"] or tested.evidence
     tested.bundle = extra["bundle"] or tested.bundle
+    if verdict is Verdict.INCONCLUSIVE:
+        tested.faults.append({"phase": str(report.when), "reason": extra["reason"]})
     if _worse(verdict, tested.verdict):
         tested.verdict, tested.phase, tested.reason = verdict, report.when, extra["reason"]
+
+
+_NOTHING: dict[str, Any] = {"gate": "", "edge": {}, "evidence": {}, "bundle": ""}
 
 
 def _worse(one: Verdict, other: Verdict) -> bool:
@@ -87,15 +130,15 @@ def _fault(item: pytest.Item, call: pytest.CallInfo[Any], report: Report) -> Env
     return fault_of(call.excinfo.value) if report.failed and call.excinfo is not None else None
 
 
-def _told(run: Run, fault: EnvironmentFault, test: str) -> str:
-    """Return a fault's text in full the first time, and after that one line that points to the first test."""
+def _pointer(run: Run, fault: EnvironmentFault, test: str) -> str | None:
+    """Return one line that points to the test which shows this fault in full; None when this is that test."""
     if isinstance(fault, EdgeNotUp):
         return str(fault)
     for known, first in run.faults:
         if known is fault and first != test:
             return f"{headline(str(fault))} (the full error is with {first})"
     run.faults.append((fault, test))
-    return reason(fault)
+    return None
 
 
 def _extra(item: pytest.Item, run: Run, report: Report, fault: EnvironmentFault | None) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """What one pytest process knows about its run. The controller and every worker have one, in `config.stash`."""
 
+import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,7 +26,16 @@ class Asked:
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
     """Component to `version` and `origin`."""
     repeat: tuple[str, ...] = ()
-    """Flags with which the same edge comes up again."""
+    """Flags with which the same edge comes up again, and stays."""
+    directory: str = ""
+    """Where `repeat` must be typed; empty when it is where the user is."""
+    diagnostics_limit: float = 10
+    """Seconds for one source of a bundle."""
+
+    def command(self, tests: Sequence[str]) -> str:
+        """Return the command line that runs these tests again, on an edge that is kept."""
+        typed = shlex.join(["pytest", *tests, *self.repeat])
+        return f"cd {shlex.quote(self.directory)} && {typed}" if self.directory else typed
 
 
 @dataclass
@@ -42,6 +54,8 @@ class Tested:
     """The phase that decided: setup, call or teardown; empty when it passed."""
     reason: str = ""
     """Why it failed or was inconclusive."""
+    faults: list[dict[str, str]] = field(default_factory=list)
+    """`phase` and `reason` of each phase that was inconclusive, those of a test that also failed included."""
     evidence: dict[str, Any] = field(default_factory=dict)
     """What it told through the fixture `gate`."""
     bundle: str = ""
@@ -63,7 +77,9 @@ class Run:
     current: str = ""
     """Node id of the test that runs right now."""
     edge: dict[str, Any] = field(default_factory=dict)
-    """`versions` and `seconds` once the edge is up; empty before."""
+    """`versions`, `seconds` and `how` once the edge is up; empty before."""
+    edge_shown: bool = False
+    """Whether the terminal has shown it."""
     edge_told: bool = False
     """Whether a report has carried `edge` to the controller."""
     faults: list[tuple[BaseException, str]] = field(default_factory=list)
@@ -72,6 +88,8 @@ class Run:
     """Node id to what is known; filled where reports arrive."""
     outcomes: Counter[Verdict] = field(default_factory=Counter)
     """How many phases of any test failed or were inconclusive."""
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When this process began."""
 
     def exit_status(self, status: int) -> int:
         """Return pytest's exit status, or 75 when nothing failed and something was inconclusive."""

@@ -1,0 +1,157 @@
+"""report.html: one file that needs no network, made from report.json's content and nothing else."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from edgegate.clock import show_duration
+from edgegate.records import Verdict
+from edgegate.report.folder import Document
+
+_STYLE = Path(__file__).with_name("page.css")
+# The policy forbids every request, so that a report opened years later tells the same, and tells nobody.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render(document: Document) -> str:
+    """Return the page."""
+    verdict = document["verdict"] or "none"
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>edgegate: {escape(verdict)}</title><style>{_STYLE.read_text()}</style></head><body><main>",
+            f"<header><h1>Edge verdict</h1>{_badge(verdict)}<span>{_running(document)}</span></header>",
+            f'<p class="soft">{_when(document)}</p>',
+            *_gates(document),
+            *(_test(test) for test in _worst_first(document["tests"])),
+            *_asked(document),
+            "</main></body></html>\n",
+        ]
+    )
+
+
+def _badge(verdict: str) -> str:
+    return f'<span class="badge {escape(verdict)}">{escape(verdict.upper())}</span>'
+
+
+def _running(document: Document) -> str:
+    running = document["versions"]["running"]
+    pair = [f"{name} {running[name]}" for name in ("envoy-gateway", "envoy") if name in running]
+    return escape(" × ".join(pair))
+
+
+def _when(document: Document) -> str:
+    ready = document["edge"]["ready_seconds"]
+    parts = [
+        f"{document['started']}",
+        f"took {show_duration(document['seconds'])}",
+        "" if ready is None else f"edge ready after {show_duration(ready)}",
+        f"exit status {document['exit_status']}",
+        f"edgegate {document['edgegate']}",
+    ]
+    return escape(" · ".join(part for part in parts if part))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Return a table; cells are HTML already."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    cell = ["<td>", '<td class="number">']
+    body = "".join(
+        f"<tr>{''.join(f'{cell[at in numbers]}{one}</td>' for at, one in enumerate(row))}</tr>" for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _gates(document: Document) -> list[str]:
+    rows = [
+        (
+            escape(gate["name"] or "(no gate)"),
+            _badge(gate["verdict"]),
+            str(len(gate["tests"])),
+            escape(show_duration(gate["seconds"])),
+            f"<code>{escape(gate['again'])}</code>" if gate["again"] else "",
+        )
+        for gate in document["gates"]
+    ]
+    if not rows:
+        return ["<p>No test used the edge.</p>"]
+    table = _table(["gate", "verdict", "tests", "time", "again"], rows, numbers=(2, 3))
+    return ["<h2>Gates</h2>", table, "<h2>Tests</h2>"]
+
+
+def _worst_first(tests: list[Document]) -> list[Document]:
+    order = [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS]
+    return sorted(tests, key=lambda test: order.index(Verdict(test["verdict"])))
+
+
+def _test(test: Document) -> str:
+    shown = "" if test["verdict"] == Verdict.PASS else " open"
+    parts = [
+        _fact("Poison", test["poison"] and f"{test['poison']['what']} (live: {test['poison']['evidence']})"),
+        _findings(test["findings"]),
+        "" if test["findings"] else _block("Reason", test["reason"]),
+        *(_block(f"Inconclusive in {fault['phase']}", fault["reason"]) for fault in test["faults"][1:]),
+        *(_fact("Note", note) for note in test["notes"]),
+        *(f"<h3>{escape(table['title'])}</h3>{_plain_table(table)}" for table in test["tables"]),
+        _timings(test["timings"]),
+        _fact("Running", ", ".join(f"{name} {version}" for name, version in sorted(test["running"].items()))),
+        _block("Again", test["again"]),
+        _fact("Diagnostics", test["bundle"]),
+    ]
+    took = f'<span class="soft">{show_duration(test["seconds"])}</span>'
+    title = f"{_badge(test['verdict'])} <code>{escape(test['id'])}</code> {took}"
+    return f"<details{shown}><summary>{title}</summary><div>{''.join(parts)}</div></details>"
+
+
+def _fact(name: str, text: str | None) -> str:
+    return f'<p><span class="soft">{name}:</span> {escape(text)}</p>' if text else ""
+
+
+def _block(name: str, text: str | None) -> str:
+    return f"<h3>{escape(name)}</h3><pre>{escape(text)}</pre>" if text else ""
+
+
+def _findings(findings: list[Document]) -> str:
+    if not findings:
+        return ""
+    rows = [[escape(one[key]) for key in ("source", "subject", "expected", "seen")] for one in findings]
+    return f"<h3>Findings</h3>{_table(['source', 'affected', 'expected', 'seen'], rows)}"
+
+
+def _plain_table(table: dict[str, Any]) -> str:
+    return _table(table["columns"], [[escape(cell) for cell in row] for row in table["rows"]])
+
+
+def _timings(timings: dict[str, float]) -> str:
+    """Return one bar a stage, on a common scale."""
+    if not timings:
+        return ""
+    longest = max(timings.values()) or 1.0
+    rows = [
+        (
+            escape(stage),
+            escape(show_duration(seconds)),
+            f'<div class="bar" style="width:{seconds / longest:.1%}"></div>',
+        )
+        for stage, seconds in timings.items()
+    ]
+    return f"<h3>Timings</h3>{_table(['stage', 'time', ''], rows, numbers=(1,))}"
+
+
+def _asked(document: Document) -> list[str]:
+    asked, running = document["versions"]["asked"], document["versions"]["running"]
+    nobody = {"version": "", "origin": ""}
+    rows = [
+        [escape(cell) for cell in (name, *asked.get(name, nobody).values(), running.get(name, ""))]
+        for name in sorted({*asked, *running})
+    ]
+    settings = [[escape(one[key]) for key in ("name", "value", "origin")] for one in document["settings"]]
+    return [
+        "<h2>Versions</h2>",
+        _table(["component", "asked", "asked by", "running"], rows),
+        "<h2>Settings</h2>",
+        _table(["setting", "value", "set by"], settings),
+    ]

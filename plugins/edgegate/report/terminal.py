@@ -1,0 +1,104 @@
+"""What the end of a run looks like in the terminal; made from report.json's content and nothing else."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from edgegate.clock import show_duration
+from edgegate.records import Source, Verdict
+from edgegate.report.folder import Document
+
+COLOURS: Mapping[str, dict[str, bool]] = {
+    Verdict.PASS: {"green": True},
+    Verdict.FAIL: {"red": True, "bold": True},
+    Verdict.INCONCLUSIVE: {"yellow": True},
+}
+SHOWN = 3
+"""Tests or bundles that are named; what comes after is counted, and is in report.json."""
+
+
+class Terminal(Protocol):
+    """The part of pytest's terminal reporter that is used here."""
+
+    def write_sep(self, sep: str, title: str | None = None, fullwidth: int | None = None, **markup: bool) -> None:
+        """Write a line across the terminal."""
+
+    def write_line(self, line: str | bytes, **markup: bool) -> None:
+        """Write one line."""
+
+
+def summary(terminal: Terminal, document: Document, where: str) -> None:
+    """Write the reasons of what is inconclusive, the verdict table, and how to see a failure again.
+
+    Args:
+        terminal: where to write.
+        document: the content of report.json.
+        where: the run folder, as the user would type it.
+    """
+    _inconclusive(terminal, document, where)
+    if not document["gates"]:
+        return
+    terminal.write_sep("=", "edge verdicts")
+    _gates(terminal, document, where)
+    terminal.write_line(f"running: {versions(document['versions']['running'])}")
+    terminal.write_line(f"report: {where}/report.html")
+
+
+def edge_is_up(edge: Mapping[str, Any]) -> str:
+    """Return the line that is shown when the edge is first used: what really runs."""
+    return f"edge ready after {show_duration(edge['seconds'])} ({edge['how']}), running {versions(edge['versions'])}"
+
+
+def versions(running: Mapping[str, str]) -> str:
+    """Return versions as one line."""
+    return ", ".join(f"{name} {version}" for name, version in sorted(running.items())) or "nothing known"
+
+
+def _inconclusive(terminal: Terminal, document: Document, where: str) -> None:
+    """Write each reason once, with the tests that it stopped: one root cause is one paragraph."""
+    faults = [(fault, test) for test in document["tests"] for fault in test["faults"]]
+    if faults:
+        terminal.write_sep("=", "inconclusive: the surroundings broke", yellow=True)
+    for reason in dict.fromkeys(fault["reason"] for fault, _ in faults):
+        stopped = [(f"{test['id']} ({fault['phase']})", test) for fault, test in faults if fault["reason"] == reason]
+        for name, _ in stopped[:SHOWN]:
+            terminal.write_line(name, yellow=True, bold=True)
+        if len(stopped) > SHOWN:
+            terminal.write_line(f"and {len(stopped) - SHOWN} more for the same reason", yellow=True)
+        for line in [*reason.splitlines(), *_bundles([test for _, test in stopped[:1]], where)]:
+            terminal.write_line(f"    {line}")
+
+
+def _bundles(tests: list[Document], where: str) -> list[str]:
+    return [f"diagnostics: {where}/{test['bundle']}" for test in tests if test["bundle"]][:SHOWN]
+
+
+def _gates(terminal: Terminal, document: Document, where: str) -> None:
+    """Write one line a gate, and under a red or yellow one what an engineer needs first."""
+    gates = document["gates"]
+    width = max(len(_name(gate)) for gate in gates)
+    for gate in gates:
+        tests = [test for test in document["tests"] if test["gate"] == gate["name"]]
+        passed = f"{sum(test['verdict'] == Verdict.PASS for test in tests)} of {len(tests)} passed"
+        verdict = gate["verdict"].upper()
+        line = f"{_name(gate):<{width}}  {verdict:<12}  {passed:<16}  {show_duration(gate['seconds']):>9}"
+        terminal.write_line(line, **COLOURS[gate["verdict"]])
+        for detail in _details(tests, gate["again"], where):
+            terminal.write_line(f"    {detail}")
+
+
+def _name(gate: Document) -> str:
+    return gate["name"] or "(no gate)"
+
+
+def _details(tests: list[Document], again: str | None, where: str) -> Iterator[str]:
+    failed = [test for test in tests if test["verdict"] == Verdict.FAIL]
+    poisons = [test["poison"]["what"] for test in failed if test["poison"]]
+    found = [one for test in failed for one in test["findings"]]
+    affected = [one["subject"] for one in found if one["source"] == Source.TRAFFIC] or [one["subject"] for one in found]
+    if poisons:
+        yield f"poison: {'; '.join(dict.fromkeys(poisons))}"
+    if affected:
+        yield f"affected: {', '.join(dict.fromkeys(affected))}"
+    yield from _bundles(failed, where)
+    if again:
+        yield f"again: {again}"
