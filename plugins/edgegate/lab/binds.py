@@ -6,8 +6,11 @@ from pathlib import Path
 
 from edgegate.lab.spec import Bind
 
+OWN = "/run"
+"""Where the lab has a file system of its own, in which a mount point may be made."""
 
-def wrapped(bwrap: str, binds: Sequence[Bind], argv: Sequence[str]) -> list[str]:
+
+def wrapped(bwrap: str, binds: Sequence[Bind], argv: Sequence[str], *, own: str = OWN) -> list[str]:
     """Return the command that runs `argv` and sees `binds`; the lab's files are otherwise as they are.
 
     Bubblewrap makes a mount point that is missing, and on a bound file system it would make it for good: a `/certs` on
@@ -15,20 +18,19 @@ def wrapped(bwrap: str, binds: Sequence[Bind], argv: Sequence[str]) -> list[str]
     """
     targets = [os.path.realpath(bind.target) for bind in binds]  # bubblewrap does not follow links out of its new root
     words = [bwrap, "--dev-bind", "/", "/"]
-    for folder in sorted({parent for parent in map(_missing_in, targets) if parent}, key=len):
+    for folder in sorted({parent for target in targets if (parent := _missing_in(target, own))}, key=len):
         words += _rebuilt(folder)
     for bind, target in zip(binds, targets, strict=True):
         words += ["--ro-bind" if bind.read_only else "--bind", bind.source, target]
     return [*words, "--", *argv]
 
 
-def _missing_in(target: str) -> str | None:
-    """Return the deepest folder that exists, when the target is missing and the folder is not the lab's own."""
+def _missing_in(target: str, own: str) -> str | None:
+    """Return the deepest folder that exists, when the target is missing and must not be made there."""
     path = Path(target)
-    if path.exists():
+    if path.exists() or path.is_relative_to(own):
         return None
-    folder = next(parent for parent in path.parents if parent.exists())
-    return None if folder.stat().st_dev == Path("/run").stat().st_dev else str(folder)
+    return str(next(parent for parent in path.parents if parent.exists()))
 
 
 def _rebuilt(folder: str) -> list[str]:

@@ -2,16 +2,16 @@
 
 import base64
 import os
+import signal
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from edgegate.clock import wait_until
 from edgegate.command import Completed
 from edgegate.errors import CommandFailed, LabGone
-from edgegate.lab import network
+from edgegate.lab import network, proc
 from edgegate.lab.network import LabNet
 from edgegate.lab.record import Record
 from edgegate.lab.spec import ProcessSpec, ProcessStatus, Tools
@@ -21,6 +21,8 @@ DOWN_WITHIN = 5.0
 """Seconds after which `down` calls a lab stuck; measured: 0.1 s."""
 _PATIENCE = 30.0
 """Seconds that an answer may take beyond what was asked for."""
+_DOWN_ANSWER = 1.0
+"""Seconds for the answer to `down`, which comes before anything is done."""
 
 
 class Lab:
@@ -116,13 +118,20 @@ class Lab:
         return told["count"], told["kept"]
 
     def lease(self) -> None:
-        """Hold the lab: it does not end before this process has released it, or has died."""
-        if self._lease is None:
-            connection = self._connect()
-            self._lease = connection
-            line = Line(connection)
+        """Hold the lab: it does not end before this process has released it, or has died. Raises LabGone."""
+        if self._lease is not None:
+            return
+        try:
+            self._lease = self._connect()
+            line = Line(self._lease)
             line.send({"op": "lease"})
-            line.receive()
+            held = line.receive() is not None
+        except OSError as trouble:
+            self.release()
+            raise self._lost(str(trouble)) from trouble
+        if not held:
+            self.release()
+            raise self._lost("its supervisor ended during 'lease'")
 
     def release(self) -> None:
         """Give the lease back; a lab that is not kept ends 2 s after its last one."""
@@ -137,11 +146,16 @@ class Lab:
     def down(self) -> None:
         """End the lab and return when its processes and its interface are gone.
 
+        A supervisor that does not answer is killed, and the kernel does the rest.
+
         Raises:
             NeverReady: something of it is still there after 5 s.
         """
-        with suppress(LabGone):
-            self._ask("down")
+        try:
+            self._ask("down", patience=_DOWN_ANSWER - _PATIENCE)
+        except LabGone:
+            if proc.runs(self.init_pid, self.record.init_started):
+                os.kill(self.init_pid, signal.SIGKILL)
         self.release()
         wait_until(f"lab {self.name} gone", self._gone, deadline=DOWN_WITHIN, last=self._rest, every=0.005)
 
@@ -149,7 +163,9 @@ class Lab:
         return not self._rest()
 
     def _rest(self) -> str:
-        rest = [f"process {pid}" for pid in (self.record.launcher_pid, self.init_pid) if _runs(pid)]
+        made = self.record
+        parts = {made.launcher_pid: made.launcher_started, made.init_pid: made.init_started}
+        rest = [f"process {pid}" for pid, start in parts.items() if proc.runs(pid, start)]
         if network.exists(self.net):
             rest.append(f"interface {self.net.interface}")
         return ", ".join(rest)
@@ -184,15 +200,11 @@ class Lab:
         return connection
 
     def _lost(self, last: str) -> LabGone:
-        return LabGone(self.name, folder=self.folder, last=last)
-
-
-def _runs(pid: int) -> bool:
-    """Return whether a process is there and is no zombie that only waits for its parent."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
+        try:
+            said = self.log("supervisor").read_text().strip().splitlines()[-1:]
+        except OSError:  # its folder has been cleared away
+            said = []
+        return LabGone(self.name, folder=self.folder, last=": ".join([last, *said]))
 
 
 def enter_argv(lab: Lab, tools: Tools) -> list[str]:

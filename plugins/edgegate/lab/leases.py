@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from edgegate.clock import Deadline
+from edgegate.clock import MONOTONIC, Clock, Deadline
 
 GRACE = 2.0
 """Seconds that a lab outlives its last lease, so that one holder can hand over to the next."""
@@ -12,8 +12,8 @@ GRACE = 2.0
 class Leases:
     """The number of leases, and whether the lab goes on without any."""
 
-    def __init__(self, wake: Callable[[], None], *, kept: bool) -> None:
-        self._wake = wake
+    def __init__(self, wake: Callable[[], None], *, kept: bool, clock: Clock = MONOTONIC) -> None:
+        self._wake, self._clock = wake, clock
         self._lock = threading.Lock()
         self._count = 0
         self._kept = kept
@@ -44,12 +44,12 @@ class Leases:
     def remaining(self) -> float | None:
         """Return the seconds that the lab has left, 0 when it must end now; None without such a limit."""
         with self._lock:
-            return None if self._left is None else self._left.left()
+            return None if self._left is None else self._left.left(self._clock)
 
     def _change(self, *, count: int = 0, kept: bool | None = None) -> None:
         with self._lock:
             self._count += count
             self._kept = self._kept if kept is None else kept
             needed = self._kept or self._count > 0
-            self._left = None if needed else Deadline.after(GRACE)
+            self._left = None if needed else Deadline.after(GRACE, self._clock)
         self._wake()

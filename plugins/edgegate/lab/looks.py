@@ -1,14 +1,12 @@
 """Looks at a process from inside the lab: does it answer yet, and who else holds its address?"""
 
 import http.client
-import os
-import re
 import socket
 import ssl
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlsplit
 
+from edgegate.lab import proc
 from edgegate.lab.spec import Ready
 
 _PATIENCE = 2.0
@@ -69,9 +67,9 @@ def holder(ready: Ready, name_of_group: Callable[[int], str | None]) -> str | No
         socket.create_connection((host, port), _PATIENCE).close()
     except OSError:
         return None
-    pid = _listener(port)
+    pid = proc.listener(port)
     try:
-        named = None if pid is None else name_of_group(int(stat(pid)[2])) or _command(pid)
+        named = None if pid is None else name_of_group(proc.group(pid)) or proc.command(pid)
     except OSError:  # it ended while we looked
         named = None
     return "a process that cannot be seen" if named is None else f"{named} (pid {pid} in the lab)"
@@ -84,47 +82,3 @@ def _connection(ready: Ready) -> http.client.HTTPConnection:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return http.client.HTTPSConnection(host, port, timeout=_PATIENCE, context=context)
-
-
-def _listener(port: int) -> int | None:
-    inodes = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            words = line.split()
-            if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == port:
-                inodes.add(f"socket:[{words[9]}]")
-    return next((pid for pid in _pids() if inodes & _descriptors(pid)), None)
-
-
-def _pids() -> list[int]:
-    return sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
-
-
-def _descriptors(pid: int) -> set[str]:
-    try:
-        return {str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()}
-    except OSError:  # it ended, or one of its descriptors was closed, while we looked
-        return set()
-
-
-def _command(pid: int) -> str:
-    return re.sub(r"\0+", " ", Path(f"/proc/{pid}/cmdline").read_text()).strip()
-
-
-def stat(pid: int) -> list[str]:
-    """Return the fields of a process's stat after its name: state, parent, group, session and so on."""
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-
-
-def resident_by_group() -> dict[int, int]:
-    """Return the resident bytes of each process group of the lab."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    total: dict[int, int] = {}
-    for pid in _pids():
-        try:
-            fields = stat(pid)
-        except OSError:  # it ended while we looked
-            continue
-        group = int(fields[2])
-        total[group] = total.get(group, 0) + int(fields[21]) * page
-    return total

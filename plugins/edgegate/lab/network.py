@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from edgegate import command
@@ -81,11 +82,11 @@ def lease(ip: str, name: str, init_pid: int) -> LabNet:
         SubnetTaken: no block is free.
         CommandFailed: `ip` failed for another reason.
     """
-    refused = _taken(ip)
+    taken = _taken(ip)
     start = zlib.crc32(name.encode()) % BLOCKS
     for n in ((start + offset) % BLOCKS for offset in range(BLOCKS)):
         net = LabNet(n)
-        if net.block in refused:
+        if n in taken:
             continue
         words = [ip, "link", "add", net.interface, "type", "veth", "peer", "name", "uplink", "netns", str(init_pid)]
         made = command.run(words, check=False)
@@ -94,8 +95,8 @@ def lease(ip: str, name: str, init_pid: int) -> LabNet:
             return net
         if "File exists" not in made.stderr:
             raise CommandFailed(words, status=made.status, output=made.stderr)
-        refused[net.block] = f"{net.block} (interface {net.interface})"
-    raise SubnetTaken(list(refused.values()))
+        taken[n] = net.interface
+    raise SubnetTaken(_told(taken))
 
 
 def exists(net: LabNet) -> bool:
@@ -166,19 +167,29 @@ def _caller_side(ip: str, net: LabNet) -> None:
     )
 
 
-def _taken(ip: str) -> dict[str, str]:
-    """Return the blocks that somebody uses already, each with who does."""
+def _taken(ip: str) -> dict[int, str]:
+    """Return the numbers of the blocks that are in use already, each with the interface that uses it."""
     used = [
         *_subnets(json.loads(command.run([ip, "-4", "-j", "route"]).stdout or "[]")),
         *_addresses(json.loads(command.run([ip, "-4", "-j", "addr"]).stdout or "[]")),
     ]
     taken = {}
     for n in range(BLOCKS):
-        block = ipaddress.ip_network(LabNet(n).block)
+        block = ipaddress.IPv4Network(LabNet(n).block)
         holder = next((device for subnet, device in used if subnet.overlaps(block)), None)
         if holder is not None:
-            taken[str(block)] = f"{block} (interface {holder})"
+            taken[n] = holder
     return taken
+
+
+def _told(taken: dict[int, str]) -> list[str]:
+    """Return the blocks in words; neighbours of one interface are one entry."""
+    told = []
+    for _, run in groupby(sorted(taken.items()), key=lambda item: item[1]):
+        blocks = [(LabNet(n).block, interface) for n, interface in run]
+        first, last = blocks[0][0], blocks[-1][0]
+        told.append(f"{first if first == last else f'{first} to {last}'} (interface {blocks[0][1]})")
+    return told
 
 
 def _subnets(routes: Iterable[dict[str, str]]) -> list[tuple[ipaddress.IPv4Network, str]]:

@@ -11,11 +11,11 @@ from edgegate.lab import syscalls
 _SYS_ADMIN, _NET_ADMIN = 21, 12
 _NS_GET_USERNS = 0xB701
 _SETTINGS = (
-    ("/proc/sys/kernel/unprivileged_userns_clone", "0", "1"),
-    ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-    ("/proc/sys/user/max_user_namespaces", "0", "10000"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("user.max_user_namespaces", "0", "10000"),
 )
-"""Settings that forbid user namespaces to ordinary users: file, value that forbids, value that permits."""
+"""Settings that forbid user namespaces to ordinary users: name, value that forbids, value that permits."""
 
 
 def ensure_privileges(launcher: int | None = None) -> None:
@@ -71,24 +71,28 @@ def _enter(launcher: int) -> None:
         os.close(descriptor)
 
 
-def refused(seen: str) -> SandboxNotPermitted:
-    """Return the error for what the kernel, or `unshare`, said."""
+def refused(seen: str, *, root: Path = Path("/")) -> SandboxNotPermitted:
+    """Return the error for what the kernel, or `unshare`, said; looks below `root` for what forbids it."""
     last = seen.strip().splitlines()[-1] if seen.strip() else "the launcher ended without a word"
-    if "nvalid argument" in last and len(list(Path("/proc/self/task").iterdir())) > 1:
+    if "nvalid argument" in last and _threads() > 1:
         return SandboxNotPermitted(
-            f"{last}: this process has several threads",
-            fix="Run as root, or without plugins that start threads before the lab is made.",
+            f"{last}: this process has {_threads()} threads",
+            fix="Run as root, or without what starts threads before the lab is made.",
         )
-    for path, forbids, permits in _SETTINGS:
-        if Path(path).exists() and Path(path).read_text().strip() == forbids:
-            name = path.removeprefix("/proc/sys/").replace("/", ".")
+    for name, forbids, permits in _SETTINGS:
+        file = root / "proc/sys" / name.replace(".", "/")
+        if file.exists() and file.read_text().strip() == forbids:
             return SandboxNotPermitted(
                 f"{last}: {name} is {forbids}", fix=f"Run as root, or `sysctl -w {name}={permits}` as root."
             )
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return SandboxNotPermitted(
             f"{last}: this is a container without the permission",
             fix="Start the container with --privileged, or with --cap-add SYS_ADMIN --cap-add NET_ADMIN "
             "--security-opt seccomp=unconfined --security-opt apparmor=unconfined.",
         )
     return SandboxNotPermitted(last, fix="Run as root, or where ordinary users may make user namespaces.")
+
+
+def _threads() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))

@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from edgegate.errors import NoSuchLab
+from edgegate.errors import LabForeign, NoSuchLab
 
 SCHEMA = 1
 RECORD = "lab.json"
@@ -27,10 +27,12 @@ class Record:
     """Number of its block of addresses."""
     init_pid: int
     """The supervisor, as seen from outside."""
-    init_started: int
+    init_started: int | None
     """Its start in clock ticks since boot; tells it from a later process of the same id."""
     launcher_pid: int
-    """The launcher."""
+    """The launcher, as seen from outside."""
+    launcher_started: int | None
+    """Its start."""
     socket: str
     """File name of the control socket in the lab's folder."""
     logs: str
@@ -55,11 +57,15 @@ def read(folder: Path) -> Record:
 
     Raises:
         NoSuchLab: there is none.
+        LabForeign: another version of edgegate wrote it.
     """
     try:
-        return Record(**json.loads((folder / RECORD).read_text()))
+        content = json.loads((folder / RECORD).read_text())
     except FileNotFoundError:
         raise NoSuchLab(folder) from None
+    if content["schema"] != SCHEMA:
+        raise LabForeign(content["name"], folder=folder, version=content["version"], init_pid=content["init_pid"])
+    return Record(**content)
 
 
 def note_kept(folder: Path, flag: bool) -> None:

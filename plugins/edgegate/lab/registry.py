@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from edgegate.errors import LabExists, LabFolderForeign, LabGone, NoSuchLab
+from edgegate.errors import LabExists, LabFolderForeign, LabForeign, LabGone, NoSuchLab
 from edgegate.lab.control import Lab
 from edgegate.lab.record import Record, read
 
@@ -16,10 +16,10 @@ _ALIVE = "alive"
 
 
 def labs(cache: Path) -> list[tuple[Path, Record]]:
-    """Return the labs of a cache that are alive, each with its folder."""
+    """Return the labs of a cache that are alive and that this version can use, each with its folder."""
     found = []
     for folder in _folders(cache):
-        with suppress(NoSuchLab):  # one that is being made, or cleared away
+        with suppress(NoSuchLab, LabForeign):  # NoSuchLab: one that is being made, or cleared away
             found += [(folder, read(folder))] if alive(folder) else []
     return found
 
@@ -30,6 +30,7 @@ def attach(folder: Path) -> Lab:
     Raises:
         NoSuchLab: there never was one, or it has been cleared away.
         LabGone: it has ended.
+        LabForeign: another version of edgegate made it.
     """
     record = read(folder)
     if not alive(folder):

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Any
 
 import edgegate
 from edgegate.clock import wait_until
-from edgegate.errors import NotEnoughMemory
-from edgegate.lab import network, privileges, record, registry
+from edgegate.errors import LabGone, NotEnoughMemory
+from edgegate.lab import network, privileges, proc, record, registry
 from edgegate.lab.control import Lab
-from edgegate.lab.looks import stat
+from edgegate.lab.network import LabNet
 from edgegate.lab.privileges import ensure_privileges
 from edgegate.lab.record import SCHEMA, Record
 from edgegate.lab.spec import Tools
@@ -59,22 +60,39 @@ def create(
         SandboxNotPermitted: namespaces are refused.
         SubnetTaken: no block of addresses is free.
     """
-    tools = tools or Tools()
-    folder = folder.resolve()
-    logs = folder / "logs" if logs is None else logs.resolve()
+    order = _Order(
+        folder=folder.resolve(),
+        name=name,
+        tools=tools or Tools(),
+        logs=(folder / "logs" if logs is None else logs).resolve(),
+        keep=keep,
+        fingerprint=fingerprint,
+    )
     _require_memory(needs_mib)
     with ExitStack() as undo:
-        alive = registry.claim(folder, name)
-        undo.callback(_clear, folder)
+        alive = registry.claim(order.folder, name)
+        undo.callback(_clear, order.folder)
         try:
-            logs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lease = _launch(folder, name, tools, logs, alive)
+            order.logs.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lease = _launch(order, alive)
         finally:
             os.close(alive)  # from now on it is locked as long as launcher or supervisor live
         undo.callback(lease.close)
-        lab = _agree(lease, folder, name, tools, logs, keep, fingerprint)
+        lab = _agree(order, lease)
         undo.pop_all()
     return lab
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What `create` was asked for."""
+
+    folder: Path
+    name: str
+    tools: Tools
+    logs: Path
+    keep: bool
+    fingerprint: str
 
 
 def _clear(folder: Path) -> None:
@@ -83,7 +101,7 @@ def _clear(folder: Path) -> None:
     registry.remove(folder)
 
 
-def _launch(folder: Path, name: str, tools: Tools, logs: Path, alive: int) -> socket.socket:
+def _launch(order: _Order, alive: int) -> socket.socket:
     """Start launcher and supervisor and return our end of the first lease.
 
     The launcher is nobody's child and has a session of its own: neither a Ctrl-C in our terminal nor our end reaches
@@ -91,10 +109,11 @@ def _launch(folder: Path, name: str, tools: Tools, logs: Path, alive: int) -> so
     """
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    tools = order.tools
     try:
-        with theirs, _listener(folder) as listener, (logs / "supervisor.log").open("ab") as log:
+        with theirs, _listener(order.folder) as listener, (order.logs / "supervisor.log").open("ab") as log:
             argv = [tools.setsid, "--fork", tools.unshare, *_NAMESPACES, sys.executable, "-P", "-S", "-m"]
-            argv += ["edgegate.lab.init", "--lab", name, "--lease", str(theirs.fileno())]
+            argv += ["edgegate.lab.init", "--lab", order.name, "--lease", str(theirs.fileno())]
             subprocess.run(
                 [*argv, "--listen", str(listener.fileno())],
                 env=_environment(),
@@ -130,40 +149,60 @@ def _listener(folder: Path) -> socket.socket:
     return listener
 
 
-def _agree(
-    lease: socket.socket, folder: Path, name: str, tools: Tools, logs: Path, keep: bool, fingerprint: str
-) -> Lab:
+def _agree(order: _Order, lease: socket.socket) -> Lab:
+    """Set the lab up together with its supervisor: each does what is to be done in its own namespaces."""
     lease.settimeout(_HELLO_WITHIN)
     line = Line(lease)
-    env = {**_environment(), "HOME": "/run/edgegate/tmp", "TMPDIR": "/run/edgegate/tmp"}
-    line.send(
-        {"folder": str(folder), "logs": str(logs), "keep": keep, "ip": tools.ip, "bwrap": tools.bwrap, "env": env}
-    )
-    hello, init_pid = _hello(lease)
-    if hello is None:
-        raise privileges.refused((logs / "supervisor.log").read_text())
-    unwrap(hello)
-    net = network.lease(tools.ip, name, init_pid)
-    made = Record(
+    try:
+        line.send(_setup(order))
+        hello, init_pid = _hello(lease)
+        if hello is None:
+            raise privileges.refused((order.logs / "supervisor.log").read_text())
+        unwrap(hello)
+        net = network.lease(order.tools.ip, order.name, init_pid)
+        made = _record(order, net, init_pid)
+        record.write(order.folder, made)
+        line.send({"n": net.n})
+        answer = line.receive()
+        if answer is None:
+            raise ConnectionResetError("its supervisor ended")
+        unwrap(answer)
+    except OSError as trouble:
+        raise LabGone(order.name, folder=order.folder, last=f"while it was set up: {trouble}") from trouble
+    lease.settimeout(None)
+    return Lab(order.folder, made, lease)
+
+
+def _setup(order: _Order) -> dict[str, Any]:
+    private = "/run/edgegate/tmp"
+    return {
+        "folder": str(order.folder),
+        "logs": str(order.logs),
+        "keep": order.keep,
+        "ip": order.tools.ip,
+        "bwrap": order.tools.bwrap,
+        "env": {**_environment(), "HOME": private, "TMPDIR": private},
+    }
+
+
+def _record(order: _Order, net: LabNet, init_pid: int) -> Record:
+    launcher_pid = proc.parent(init_pid)
+    return Record(
         schema=SCHEMA,
         version=_version(),
-        name=name,
-        fingerprint=fingerprint,
+        name=order.name,
+        fingerprint=order.fingerprint,
         n=net.n,
         init_pid=init_pid,
-        init_started=int(stat(init_pid)[19]),
-        launcher_pid=int(stat(init_pid)[1]),
+        init_started=proc.started(init_pid),
+        launcher_pid=launcher_pid,
+        launcher_started=proc.started(launcher_pid),
         socket=_SOCKET,
-        logs=str(logs),
+        logs=str(order.logs),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        kept=keep,
+        kept=order.keep,
         creator=f"{os.getpid()} {' '.join(sys.argv)}",
     )
-    record.write(folder, made)
-    line.send({"n": net.n})
-    unwrap(line.receive() or {})
-    lease.settimeout(None)
-    return Lab(folder, made, lease)
 
 
 def _hello(lease: socket.socket) -> tuple[dict[str, Any] | None, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgegate.errors import LabRequestFailed, UnknownProcess
 from edgegate.lab.children import Children
-from edgegate.lab.looks import resident_by_group
+from edgegate.lab.proc import resident_by_group
 from edgegate.lab.process import Managed
 from edgegate.lab.spec import ProcessSpec, ProcessStatus
 
