@@ -55,7 +55,7 @@ def mount_certificates(launch: Launch, plane: ControlPlane) -> None:
 
 def spec(launch: Launch) -> ProcessSpec:
     """Return how Envoy Gateway is run; it reads `/certs` and resolves names through the cluster DNS."""
-    config = launch.config("envoy-gateway.yaml", yaml.safe_dump(_config(), sort_keys=False))
+    config = launch.config("envoy-gateway.yaml", yaml.safe_dump(_config(launch.selection.version(NAME)), sort_keys=False))
     resolv = launch.config("resolv.conf", f"nameserver {launch.lab.net.dns_ip}\n")
     return ProcessSpec(
         name=NAME,
@@ -110,13 +110,15 @@ def _environment(launch: Launch) -> dict[str, str]:
     )
 
 
-def _config() -> Manifest:
+def _config(version: str) -> Manifest:
     selector = {"matchExpressions": [{"key": TENANT_LABEL, "operator": "Exists"}]}
     kubernetes = {
         "leaderElection": {"disable": True},
         "watch": {"type": "NamespaceSelector", "namespaceSelector": selector},
         # With the injector a proxy waits 15 s and more for an EDS answer that never comes outside a cluster.
         "proxyTopologyInjector": {"disabled": True},
+        # The sidecar's default image is a development one; the released chart sets the release's own.
+        "shutdownManager": {"image": f"docker.io/envoyproxy/gateway:v{version}"},
     }
     return {
         "apiVersion": "gateway.envoyproxy.io/v1alpha1",
