@@ -4,6 +4,7 @@ import argparse
 import logging
 import signal
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
@@ -20,7 +21,11 @@ def main() -> int:
     parser.add_argument("--config", type=Path, required=True, help="JSON file, see edgegate.lab.node.config")
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname).1s %(message)s")
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    # A blocked signal would stay blocked in every container, where Envoy would never see its SIGTERM.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    told = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.set())
     try:
         config = NodeConfig.load(options.config)
         agent = Agent(replace(config, tools=_found(config.tools)))
@@ -30,7 +35,7 @@ def main() -> int:
         logging.getLogger("edgegate.lab.node").error("%s", fault)
         return 1
     # Containers are tied to this process by the kernel, so there is nothing to put in order.
-    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+    told.wait()
     return 0
 
 
