@@ -8,7 +8,7 @@ import edgegate
 
 PACKAGE = Path(edgegate.__file__).parent
 LAYERS = {
-    **dict.fromkeys(("errors", "clock", "records", "command", "resources", "limits", "redaction"), 0),
+    **dict.fromkeys(("errors", "clock", "records", "command", "resources", "limits", "redaction", "traffic"), 0),
     **dict.fromkeys(("pins", "settings"), 1),
     "artifacts": 2,
     **dict.fromkeys(("lab", "probes"), 3),

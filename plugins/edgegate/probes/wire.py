@@ -11,10 +11,8 @@ import httpx
 
 from edgegate.clock import MONOTONIC, Clock
 from edgegate.probes import tls, trouble
+from edgegate.probes.target import AGENT
 from edgegate.records import Answer, Certificate
-
-AGENT = "edgegate-probe"
-"""User-Agent of every probe, so that it can be told from other traffic in access logs."""
 
 
 @dataclass(frozen=True)

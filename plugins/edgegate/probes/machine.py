@@ -1,0 +1,57 @@
+"""How busy the machine is, so that a timing can say what it was measured on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgegate.clock import MONOTONIC, Clock
+from edgegate.traffic import MachineLoad
+
+PROC = Path("/proc")
+
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+"""Columns of the line `cpu` in /proc/stat, see proc(5). The two of guests behind them are counted in others."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    at: float
+    ticks: tuple[int, ...]
+    stalled: int | None
+    """Microseconds since the start of the machine in which some task waited."""
+
+
+class Machine:
+    """Measures from its creation on."""
+
+    def __init__(self, *, proc: Path = PROC, clock: Clock = MONOTONIC) -> None:
+        """Take the first reading."""
+        self._proc, self._clock = proc, clock
+        self._first = self._read()
+
+    def load(self) -> MachineLoad:
+        """Return how busy the machine was since the creation."""
+        first, now = self._first, self._read()
+        ticks = [later - before for before, later in zip(first.ticks, now.ticks, strict=True)]
+        total, seconds = sum(ticks) or 1, now.at - first.at
+        stalled = None
+        if first.stalled is not None and now.stalled is not None:
+            stalled = min(1.0, (now.stalled - first.stalled) / 1e6 / seconds) if seconds > 0 else 0.0
+        busy = total - ticks[_IDLE] - ticks[_IOWAIT] - ticks[_STEAL]
+        return MachineLoad(
+            seconds=seconds,
+            busy=max(0.0, busy / total) if sum(ticks) else 0.0,
+            stolen=ticks[_STEAL] / total,
+            stalled=stalled,
+        )
+
+    def _read(self) -> _Reading:
+        line = (self._proc / "stat").read_text().partition("\n")[0]
+        return _Reading(self._clock.now(), tuple(map(int, line.split()[1:9])), self._stalled())
+
+    def _stalled(self) -> int | None:
+        """Read `some … total=N`; the file is missing, or cannot be read, where the kernel does not measure it."""
+        try:
+            line = (self._proc / "pressure" / "cpu").read_text().partition("\n")[0]
+        except OSError:
+            return None
+        return int(line.rpartition("total=")[2])
