@@ -30,6 +30,12 @@ class Limits:
     )
     recover: float = _limit(30, "From a removed fault to the right answer on the wire", "as converge")
     cold_restart: float = _limit(30, "From a proxy with nothing cached to its first answer", "measured 0.8 s")
+    relit: float = _limit(
+        5, "From a cold proxy's first configuration to right answers for every tenant", "measured 0.2 s, twenty-fold"
+    )
+    canary: float = _limit(
+        5, "From an edit of a healthy tenant to its effect on the wire", "measured 0.3 s, fifteen-fold"
+    )
     settle: float = _limit(3, "How long a right answer must stay right before it counts", "three xDS pushes in a row")
     gone: float = _limit(30, "From a deleted object to its absence", "finalizers of the operator under test")
     answer: float = _limit(5, "One request, from connecting to the last byte", "a client's patience")

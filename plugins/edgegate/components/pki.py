@@ -95,6 +95,11 @@ def random_token() -> str:
     return secrets.token_urlsafe(32)
 
 
+def sha256_of(certificate: bytes) -> str:
+    """Return the fingerprint of the first certificate of a PEM text: lower-case hexadecimal SHA-256."""
+    return x509.load_pem_x509_certificate(certificate).fingerprint(hashes.SHA256()).hex()
+
+
 def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 

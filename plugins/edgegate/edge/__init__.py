@@ -14,12 +14,14 @@ from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import sentinel
 from edgegate.edge import tenant as tenants
+from edgegate.edge.guard import Guard
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.tenant import Site, Tenant
 from edgegate.edge.versions import running_versions
 from edgegate.lab import Lab
 from edgegate.records import Versions
+from edgegate.report.gate import Gate
 from edgegate.settings import Settings
 
 
@@ -91,6 +93,15 @@ class Edge:
     def remove_tenant(self, tenant: Tenant) -> None:
         """Delete a tenant and return when nothing of it is left."""
         tenants.remove(tenant, self.downstream, self.lab, within=self.limits.gone)
+
+    @cached_property
+    def sentinel(self) -> Tenant:
+        """The tenant that every edge has: a neighbour that was there before everybody else."""
+        return Tenant("sentinel", sentinel.NAMESPACE, self.downstream, self.site)
+
+    def guard(self, gate: Gate, *neighbours: Tenant) -> Guard:
+        """Return the judge of whether these neighbours stay unharmed; its findings go to the gate."""
+        return Guard(gate, neighbours, self.authority, self.limits)
 
     def proxy(self) -> Proxy:
         """Return the proxy that serves."""

@@ -33,7 +33,9 @@ class Target(StrEnum):
 class OidcPolicy:
     """One tenant's OIDC policy; made by the fixture `oidc_policy`."""
 
-    def __init__(self, tenant: Tenant, target: Target, state: SecretState, plane: ControlPlane, login: OidcProvider):
+    def __init__(
+        self, tenant: Tenant, target: Target, state: SecretState, plane: ControlPlane, login: OidcProvider
+    ) -> None:
         self.tenant, self.target, self.state = tenant, target, state
         self.ref = Ref(SECURITY_POLICY, "login", tenant.namespace)
         elsewhere = f"{tenant.namespace}-vault" if state is SecretState.WITHOUT_GRANT else tenant.namespace
@@ -41,9 +43,15 @@ class OidcPolicy:
         self._plane = plane
         self._client = login.register(f"https://{tenant.host}{CALLBACK}")
         self._issuer = login.issuer
+        self._valid = state is SecretState.VALID
 
     def __repr__(self) -> str:
-        return f"SecurityPolicy {self.tenant.name}/login on the {self.target} (secret {self.state})"
+        return f"OIDC policy of {self.tenant.name} on its {self.target}, secret {self.state}"
+
+    @property
+    def validity(self) -> str:
+        """Say in a word whether the policy is one that works, as it stands now."""
+        return "a valid policy" if self._valid else "an unusable one"
 
     def create(self) -> None:
         """Create the Secret in the state that was asked for, then the policy."""
@@ -57,6 +65,7 @@ class OidcPolicy:
 
     def repair(self) -> None:
         """Make the Secret valid: create it, add its key, or grant its use."""
+        self._valid = True
         if self.state is SecretState.WITHOUT_GRANT:
             self._plane.apply(_grant(self.secret, self.tenant.namespace))
         else:
@@ -75,6 +84,17 @@ class OidcPolicy:
             NeverReady: it gave none within that many seconds.
         """
         found = self._plane.wait(self.ref, accepted, what=f"{self.ref} judged", within=within)
+        condition = accepted(found)
+        assert condition is not None
+        return condition
+
+    def wait_accepted(self, within: float) -> Manifest:
+        """Return the policy's `Accepted` condition, as soon as it is True.
+
+        Raises:
+            NeverReady: it was not within that many seconds.
+        """
+        found = self._plane.wait(self.ref, _is_accepted, what=f"{self.ref} accepted", within=within)
         condition = accepted(found)
         assert condition is not None
         return condition
@@ -102,6 +122,11 @@ def accepted(policy: Manifest | None) -> Manifest | None:
         if found:
             return found
     return None
+
+
+def _is_accepted(policy: Manifest | None) -> bool:
+    condition = accepted(policy)
+    return condition is not None and condition["status"] == "True"
 
 
 def _secret(ref: Ref, values: dict[str, str]) -> Manifest:

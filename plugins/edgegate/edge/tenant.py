@@ -4,6 +4,7 @@ import base64
 import random
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from edgegate.clusters.kinds import GATEWAY, HTTP_ROUTE, NAMESPACE, SECRET, Ref
@@ -11,14 +12,15 @@ from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import envoy_gateway
 from edgegate.components.cluster_dns import without_selector
 from edgegate.components.launch import BASE_ENVIRONMENT
-from edgegate.components.pki import Authority, KeyPair
+from edgegate.components.pki import Authority, KeyPair, sha256_of
 from edgegate.errors import PortTaken
 from edgegate.lab import Lab, ProcessSpec, Ready
 from edgegate.probes.http import HttpProbe
 
 DOMAIN = "edge.test"
 _ORIGIN_PORTS = (20000, 29999)
-_CANARY = "x-edgegate-canary"
+CANARY = "x-edgegate-canary"
+"""Header by which a route edit shows on the wire."""
 
 
 @dataclass(frozen=True)
@@ -51,24 +53,30 @@ class Tenant:
         """Return a probe that asks the edge for this tenant (or for another host of it) over HTTP or HTTPS."""
         return HttpProbe(self.site.address, host or self.host, tls=tls, ca=self.site.ca, timeout=timeout)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the tenant's own certificate, as probes report it."""
+        secret = self._plane.get(Ref(SECRET, "site", self.namespace))
+        assert secret is not None
+        return sha256_of(base64.b64decode(secret["data"]["tls.crt"]))
+
     def edit_route(self, value: str) -> None:
-        """Change the tenant's route: from now on each answer carries the canary header with this value."""
-        rule = _rule({_CANARY: value})
-        self._plane.patch(self.route, {"spec": {"rules": [rule]}})
+        """Change the tenant's route: from now on each answer carries the header `CANARY` with this value."""
+        self._plane.patch(self.route, {"spec": {"rules": [_rule({CANARY: value})]}})
 
-    def add_listener(self, authority: Authority, host: str) -> None:
-        """Give the tenant's Gateway one more HTTPS host, with a certificate of its own."""
-        name = host.partition(".")[0]
-        self._plane.apply(_tls_secret(self.namespace, name, authority.issue([host])))
-        gateway = self._plane.get(self.gateway)
-        assert gateway is not None
-        added = _listener(name, 443, host, secret=name)
-        self._plane.patch(self.gateway, {"spec": {"listeners": [*gateway["spec"]["listeners"], added]}})
+    def add_host(self, authority: Authority, label: str) -> str:
+        """Give the tenant's Gateway one more HTTPS listener and return its host, which is below the tenant's own."""
+        host = f"{label}.{self.host}"
+        self._plane.apply(_tls_secret(self.namespace, label, authority.issue([host])))
+        self._set_listeners([*_listeners(self.namespace), _listener(label, 443, host, secret=label)])
+        return host
 
-    @staticmethod
-    def canary_of(headers: dict[str, str]) -> str | None:
-        """Return the canary value of an answer's headers."""
-        return headers.get(_CANARY)
+    def drop_hosts(self) -> None:
+        """Take the added listeners away again."""
+        self._set_listeners(_listeners(self.namespace))
+
+    def _set_listeners(self, listeners: list[Manifest]) -> None:
+        self._plane.patch(self.gateway, {"spec": {"listeners": listeners}})
 
     def wait_programmed(self, within: float) -> None:
         """Return once the tenant's Gateway is programmed.
@@ -109,10 +117,12 @@ def build(namespace: str, plane: ControlPlane, lab: Lab, authority: Authority) -
 
 
 def remove(tenant: Tenant, plane: ControlPlane, lab: Lab, *, within: float) -> None:
-    """Delete a tenant and its origin, and return when nothing of it is left."""
-    plane.delete(tenant.gateway)
-    plane.delete(tenant.route)
-    plane.delete_and_wait(Ref(NAMESPACE, tenant.namespace), within=within)
+    """Delete a tenant and its origin; return when its Gateway and route are gone.
+
+    Its namespace goes a little later: the namespace controller waits 5 s before it looks at a deleted one.
+    """
+    plane.delete(Ref(NAMESPACE, tenant.namespace))
+    plane.delete_and_wait(tenant.route, tenant.gateway, within=within)
     lab.remove(_origin_name(tenant.namespace))
 
 
@@ -135,9 +145,13 @@ def _origin_name(marker: str) -> str:
 
 
 def _gateway(namespace: str) -> Manifest:
+    spec = {"gatewayClassName": envoy_gateway.CLASS_NAME, "listeners": _listeners(namespace)}
+    return gateway_of(namespace).manifest(spec)
+
+
+def _listeners(namespace: str) -> list[Manifest]:
     host = host_of(namespace)
-    listeners = [_listener("http", 80, host), _listener("https", 443, host, secret="site")]  # noqa: S106
-    return gateway_of(namespace).manifest({"gatewayClassName": envoy_gateway.CLASS_NAME, "listeners": listeners})
+    return [_listener("http", 80, host), _listener("https", 443, host, secret="site")]  # noqa: S106 - an object's name
 
 
 def _listener(name: str, port: int, host: str, *, secret: str | None = None) -> Manifest:

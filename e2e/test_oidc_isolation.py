@@ -1,0 +1,76 @@
+"""One tenant's OIDC policy, right or wrong, darkens nobody else: neither warm nor after a cold restart of the proxy.
+
+The incident class is #194: "an OIDC SecurityPolicy takes the entire shared gateway down". The poison is a *valid*
+policy on an Envoy that is too old for its Envoy Gateway, so a gate that only removes the Secret cannot find it.
+"""
+
+import pytest
+
+from edgegate import Edge, Gate, OidcPolicyFactory, SecretState, Target, Tenant, TenantFactory
+from edgegate import LoginScenario as Login
+
+pytestmark = pytest.mark.edge_gate("oidc-isolation")
+
+BROKEN = (SecretState.MISSING, SecretState.WITHOUT_KEY, SecretState.WITHOUT_GRANT)
+
+
+@pytest.fixture
+def login(edge: Edge, gate: Gate, neighbour: Tenant) -> Login:
+    """The checks of this gate, with the neighbour and the sentinel watched."""
+    return Login(edge, gate, edge.guard(gate, neighbour, edge.sentinel))
+
+
+@pytest.mark.parametrize("target", Target)
+@pytest.mark.parametrize("state", BROKEN)
+def test_unusable_secret(
+    login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory, state: SecretState, target: Target
+) -> None:
+    """A policy whose Secret cannot be used closes its own route and nothing else; a usable Secret opens it."""
+    bad = tenant("bad")
+    with login.neighbours_unharmed("warm"):
+        policy = oidc_policy(bad, target, state)
+        login.refused(policy, "warm")
+
+    login.cold_restart()
+    login.refused(policy, "after cold restart")
+
+    with login.neighbours_unharmed("recovery"):
+        policy.repair()
+        login.asked_to_log_in(policy, "recovery")
+
+
+@pytest.mark.parametrize("target", Target)
+def test_valid_policy(login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory, target: Target) -> None:
+    """A valid policy sends its own tenant's visitors to the provider and changes nothing for anybody else."""
+    guarded = tenant("guarded")
+    with login.neighbours_unharmed("warm"):
+        policy = oidc_policy(guarded, target, SecretState.VALID)
+        login.asked_to_log_in(policy, "warm")
+
+    login.cold_restart()
+    login.asked_to_log_in(policy, "after cold restart")
+
+
+@pytest.mark.parametrize("target", Target)
+def test_valid_beside_missing(
+    login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory, target: Target
+) -> None:
+    """A valid and an unusable policy of two tenants on one listener do not disturb each other."""
+    guarded, bad = tenant("guarded"), tenant("bad")
+    with login.neighbours_unharmed("warm"):
+        broken = oidc_policy(bad, target, SecretState.MISSING)
+        valid = oidc_policy(guarded, target, SecretState.VALID)
+        login.refused(broken, "warm")
+        login.asked_to_log_in(valid, "warm")
+
+    login.cold_restart()
+    login.refused(broken, "after cold restart")
+    login.asked_to_log_in(valid, "after cold restart")
+
+
+def test_login_works(login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory) -> None:
+    """A visitor is sent to the provider, logs in, comes back, sees the site, logs out, and must log in again."""
+    guarded = tenant("guarded")
+    policy = oidc_policy(guarded, Target.ROUTE, SecretState.VALID)
+    login.asked_to_log_in(policy, "login")
+    login.complete_round(policy)

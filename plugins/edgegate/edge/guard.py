@@ -1,0 +1,119 @@
+"""Neighbours must stay unharmed while somebody else's configuration is wrong: what is watched, and how it is judged."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from edgegate.clock import Deadline
+from edgegate.components.pki import Authority
+from edgegate.edge.asking import wait_for_answer
+from edgegate.edge.proxies import Proxy
+from edgegate.edge.tenant import CANARY, Tenant
+from edgegate.limits import Limits
+from edgegate.probes.envoy import EnvoyAdmin, RejectionDelta
+from edgegate.probes.target import Target, both
+from edgegate.probes.watch import Watch
+from edgegate.records import Answer, Source
+from edgegate.report.gate import Gate
+from edgegate.traffic import WatchReport
+
+STEADY = 10
+"""Right answers in a row, 20 ms apart, before a tenant counts as served again."""
+
+
+class Guard:
+    """Judges neighbours for one gate: continuous traffic, canary edits, refused updates."""
+
+    def __init__(self, gate: Gate, neighbours: Sequence[Tenant], authority: Authority, limits: Limits) -> None:
+        self._gate, self._neighbours, self._authority, self._limits = gate, neighbours, authority, limits
+
+    @contextmanager
+    def unharmed(self, proxy: Proxy, during: str) -> Iterator[None]:
+        """Watch the neighbours while the block runs, then edit them, and add what was wrong to the gate.
+
+        Right is: every look at every neighbour, over HTTP and HTTPS, was answered by its own origin with its own
+        certificate; an edit of each reached the wire; the proxy refused no update.
+        """
+        with proxy.admin() as admin, Watch(self._targets()) as watch:
+            before = admin.rejected()
+            yield
+            self.canaries(during)
+            watched = watch.stop()
+            self._judge_traffic(watched, during)
+            self._judge_updates(admin, RejectionDelta.between(before, admin.rejected()), during)
+
+    def relit(self, proxy: Proxy, during: str) -> None:
+        """Judge the neighbours of a proxy that has just started cold."""
+        deadline = Deadline.after(self._limits.relit)
+        for neighbour in self._neighbours:
+            for tls in (False, True):
+                self._judge_one(neighbour, deadline, tls=tls, during=during)
+        self.canaries(during)
+        with proxy.admin() as admin:
+            self._judge_updates(admin, RejectionDelta.between({}, admin.rejected()), during)
+
+    def canaries(self, during: str) -> None:
+        """Edit every neighbour's route, give the first one a new listener, and judge whether both reach the wire."""
+        value = secrets.token_hex(4)
+        first = self._neighbours[0]
+        for neighbour in self._neighbours:
+            neighbour.edit_route(value)
+        added = first.add_host(self._authority, f"canary-{value}")
+        deadline = Deadline.after(self._limits.canary)
+        for neighbour in self._neighbours:
+            edited = f"the answer after its route was edited ({CANARY}: {value})"
+            self._judge_canary(neighbour, edited, during, deadline, value=value)
+        self._judge_canary(first, f"an answer from its new listener {added}", during, deadline, host=added)
+        first.drop_hosts()
+
+    def _judge_canary(
+        self, tenant: Tenant, what: str, during: str, deadline: Deadline, *, value: str = "", host: str | None = None
+    ) -> None:
+        def right(answer: Answer) -> bool:
+            return answer.marker == tenant.marker and (not value or answer.header(CANARY) == value)
+
+        with (
+            self._gate.must(Source.TRAFFIC, f"canary edit of {tenant.name}, {during}", what),
+            tenant.probe(tls=True, host=host) as probe,
+        ):
+            wait_for_answer(probe, right, what=what, within=deadline)
+
+    def _judge_one(self, tenant: Tenant, deadline: Deadline, *, tls: bool, during: str) -> None:
+        scheme = "https" if tls else "http"
+        expected = f"200 from its own origin{' with its own certificate' if tls else ''}"
+        with (
+            self._gate.must(Source.TRAFFIC, f"{tenant.name} {scheme}, {during}", expected),
+            tenant.probe(tls=tls) as probe,
+        ):
+            wait_for_answer(probe, lambda seen: served(tenant, seen), what=expected, within=deadline, in_a_row=STEADY)
+
+    def _targets(self) -> list[Target]:
+        targets = []
+        for tenant in self._neighbours:
+            address, host, marker = tenant.site.address, tenant.host, tenant.marker
+            http = Target(f"{tenant.name} http", address, host, marker=marker)
+            https = Target(
+                f"{tenant.name} https", address, host, marker=marker, tls=True, fingerprint=tenant.fingerprint
+            )
+            targets += [*both(http), *both(https)]
+        return targets
+
+    def _judge_traffic(self, watched: WatchReport, during: str) -> None:
+        for target in watched.targets:
+            seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
+            right = f"right in all {target.looks} looks"
+            self._gate.check(Source.TRAFFIC, f"{target.name}, {during}", right, seen, right=not target.outages)
+        self._gate.note(f"{during}: {watched.describe()}")
+
+    def _judge_updates(self, admin: EnvoyAdmin, refused: RejectionDelta, during: str) -> None:
+        texts = "; ".join(f"{one.resource}: {one.details}" for one in admin.rejection_texts())
+        seen = f"{refused.describe()} ({texts or 'no text kept'})"
+        self._gate.check(
+            Source.DATA_PLANE, f"Envoy's configuration, {during}", "no update refused", seen, right=not refused.grown
+        )
+
+
+def served(tenant: Tenant, answer: Answer) -> bool:
+    """Tell whether an answer is the tenant's own: its origin's 200, and over TLS its certificate."""
+    own = answer.certificate is None or answer.certificate.sha256 == tenant.fingerprint
+    return answer.status == 200 and answer.marker == tenant.marker and own
