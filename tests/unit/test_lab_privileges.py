@@ -55,10 +55,6 @@ def test_an_unknown_reason_is_told_as_it_is(tmp_path: Path) -> None:
     )
 
 
-def test_silence_is_a_reason_too(tmp_path: Path) -> None:
-    assert "the launcher ended without a word. Run as root" in str(privileges.refused("", root=tmp_path))
-
-
 def test_several_threads_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(privileges, "_threads", lambda: 3)
     assert str(privileges.refused("[Errno 22] Invalid argument", root=tmp_path)) == (

@@ -73,7 +73,7 @@ def _enter(launcher: int) -> None:
 
 def refused(seen: str, *, root: Path = Path("/")) -> SandboxNotPermitted:
     """Return the error for what the kernel, or `unshare`, said; looks below `root` for what forbids it."""
-    last = seen.strip().splitlines()[-1] if seen.strip() else "the launcher ended without a word"
+    last = seen.strip().splitlines()[-1]
     if "nvalid argument" in last and _threads() > 1:
         return SandboxNotPermitted(
             f"{last}: this process has {_threads()} threads",

@@ -1,7 +1,6 @@
 """What /proc tells about the processes of the namespace that we are in."""
 
 import os
-import re
 from pathlib import Path
 
 
@@ -30,8 +29,8 @@ def group(pid: int) -> int:
 
 
 def command(pid: int) -> str:
-    """Return the command line of a process. Raises OSError when it has ended."""
-    return re.sub(r"\0+", " ", Path(f"/proc/{pid}/cmdline").read_text()).strip()
+    """Return the command line of a process, shortened to 200 characters. Raises OSError when it has ended."""
+    return " ".join(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").split())[:200]
 
 
 def resident_by_group() -> dict[int, int]:

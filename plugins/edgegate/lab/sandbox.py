@@ -15,7 +15,7 @@ from typing import Any
 
 import edgegate
 from edgegate.clock import wait_until
-from edgegate.errors import LabGone, NotEnoughMemory
+from edgegate.errors import EdgegateError, LabGone, NotEnoughMemory
 from edgegate.lab import network, privileges, proc, record, registry
 from edgegate.lab.control import Lab
 from edgegate.lab.network import LabNet
@@ -154,10 +154,9 @@ def _agree(order: _Order, lease: socket.socket) -> Lab:
     lease.settimeout(_HELLO_WITHIN)
     line = Line(lease)
     try:
-        line.send(_setup(order))
-        hello, init_pid = _hello(lease)
+        hello, init_pid = _hello(lease, _setup(order))
         if hello is None:
-            raise privileges.refused((order.logs / "supervisor.log").read_text())
+            raise _stillborn(order)
         unwrap(hello)
         net = network.lease(order.tools.ip, order.name, init_pid)
         made = _record(order, net, init_pid)
@@ -205,13 +204,28 @@ def _record(order: _Order, net: LabNet, init_pid: int) -> Record:
     )
 
 
-def _hello(lease: socket.socket) -> tuple[dict[str, Any] | None, int]:
-    """Return the supervisor's first message, and its process id as the kernel translates it for us."""
-    content, ancillary, _, _ = lease.recvmsg(1 << 16, socket.CMSG_SPACE(_CREDENTIALS.size))
+def _hello(lease: socket.socket, setup: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
+    """Return the supervisor's first answer, None when it never came up, and its process id.
+
+    The kernel puts the id in with the answer, translated from the lab's pid namespace to ours.
+    """
+    try:
+        Line(lease).send(setup)
+        content, ancillary, _, _ = lease.recvmsg(1 << 16, socket.CMSG_SPACE(_CREDENTIALS.size))
+    except ConnectionError:  # it ended before it had read what we sent
+        return None, 0
     if not content:
         return None, 0
     pid, _, _ = _CREDENTIALS.unpack(ancillary[0][2])
     return json.loads(content), pid
+
+
+def _stillborn(order: _Order) -> EdgegateError:
+    """Return the error for a supervisor that never came up."""
+    said = (order.logs / "supervisor.log").read_text().strip().splitlines()[-1:]
+    if said and said[0].startswith(f"{Path(order.tools.unshare).name}:"):
+        return privileges.refused(said[0])
+    return LabGone(order.name, folder=order.folder, last=": ".join(["its supervisor did not come up", *said]))
 
 
 _CREDENTIALS = struct.Struct("iii")
