@@ -1,0 +1,144 @@
+"""Gateway upstream → Gateway, Certificates and DNSEndpoint downstream; DNSRecordSets beside it; and its status."""
+
+import time
+
+from edgegate_operator import faults
+from edgegate_operator.config import Settings
+from edgegate_operator.controllers import gatewaydns, listeners
+from edgegate_operator.controllers.gatewaydecision import Seen, decide, prepare
+from edgegate_operator.controllers.gatewaymetrics import forget, record
+from edgegate_operator.controllers.routes import is_parent
+from edgegate_operator.core.controller import Request
+from edgegate_operator.core.plan import Plan, Plane
+from edgegate_operator.kinds import (
+    CERTIFICATE,
+    CONFIG_MAP,
+    DNS_ENDPOINT,
+    DNS_RECORD_SET,
+    DNS_ZONE,
+    DOMAIN,
+    GATEWAY,
+    GATEWAY_CLASS,
+    HTTP_ROUTE,
+    NAMESPACE,
+    SECRET,
+    Obj,
+)
+from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
+
+
+def _gather(site: Site, request: Request) -> Seen | None:
+    space, name = request.namespace, request.name
+    gateway, below = site.up(GATEWAY).get(space, name), site.downstream_namespace(space)
+    if gateway is None or below is None:
+        return None
+    klass = site.up(GATEWAY_CLASS).get("", gateway["spec"]["gatewayClassName"])
+    made = [obj for obj in site.down(CERTIFICATE).all(below) if site.origin(obj) == (space, name)]
+    certificates_by_name = {obj["metadata"]["name"]: obj for obj in made}
+    secrets = {key: obj for key in certificates_by_name if (obj := site.down(SECRET).get(below, key))}
+    return Seen(
+        project=site.project,
+        gateway=gateway,
+        space=below,
+        managed=listeners.is_ours(klass, site.settings) or site.settings.has(faults.FOREIGN_CLASS_SERVED),
+        domains=site.up(DOMAIN).all(space),
+        zones=site.up(DNS_ZONE).all(space),
+        records=site.up(DNS_RECORD_SET).all(space),
+        routes=[route for route in site.up(HTTP_ROUTE).all(space) if is_parent(route, name)],
+        below=site.down(GATEWAY).get(below, name),
+        endpoint=site.down(DNS_ENDPOINT).get(below, name),
+        certificates=certificates_by_name,
+        secrets=secrets,
+        claims=site.down(CONFIG_MAP).all(site.settings.gateway.downstream_hostname_accounting_namespace),
+    )
+
+
+def _reconcile(site: Site, request: Request, do: Do) -> Plan:
+    seen = _gather(site, request)
+    if seen is None:
+        forget(site, request)
+        return Plan()
+    if do(prepare(seen, site.settings)):
+        seen = _gather(site, request) or seen
+    plan, decision = decide(seen, site.settings, time.time())
+    if decision:
+        record(site, seen, decision)
+    return plan
+
+
+def _of_namespace(site: Site, obj: Obj) -> Names:
+    """Wake every Gateway of the object's namespace."""
+    for gateway in site.up(GATEWAY).all(obj["metadata"]["namespace"]):
+        yield obj["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _parents(_site: Site, route: Obj) -> Names:
+    for ref in route["spec"].get("parentRefs") or []:
+        yield route["metadata"]["namespace"], ref["name"]
+
+
+def _of_class(site: Site, klass: Obj) -> Names:
+    for gateway in site.up(GATEWAY).all():
+        if gateway["spec"]["gatewayClassName"] == klass["metadata"]["name"]:
+            yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _covered(site: Site, domain: Obj) -> Names:
+    """Wake the Gateways that declare a host name which a Domain covers."""
+    for gateway in site.up(GATEWAY).all(domain["metadata"]["namespace"]):
+        if any(i.get("hostname") and listeners.covers(domain, i["hostname"]) for i in gateway["spec"]["listeners"]):
+            yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _source(_site: Site, record_set: Obj) -> Names:
+    name = (record_set["metadata"].get("labels") or {}).get(gatewaydns.SOURCE)
+    if name:
+        yield record_set["metadata"]["namespace"], name
+
+
+def _claimants(site: Site, claim: Obj) -> Names:
+    """Wake the Gateways that want the host name of a claim, its holder and those who lost."""
+    if claim["metadata"].get("namespace") != site.settings.gateway.downstream_hostname_accounting_namespace:
+        return
+    hostname = claim["metadata"]["name"]
+    if site.settings.has(faults.CLAIM_LOSER_ASLEEP):
+        return
+    for gateway in site.up(GATEWAY).all():
+        if any(item.get("hostname") == hostname for item in gateway["spec"]["listeners"]):
+            yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _certificate_of(site: Site, secret: Obj) -> Names:
+    """Wake the Gateway whose Certificate writes a Secret."""
+    meta = secret["metadata"]
+    certificate = site.down(CERTIFICATE).get(meta["namespace"], meta["name"])
+    if certificate:
+        yield from origin(site, certificate)
+
+
+def _renamed_namespace(site: Site, space: Obj) -> Names:
+    for gateway in site.up(GATEWAY).all(space["metadata"]["name"]):
+        yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def controller(settings: Settings) -> Controller:
+    """Return the controller."""
+    return Controller(
+        name="gateway",
+        reconcile=_reconcile,
+        workers=settings.gateway.max_concurrent_reconciles,
+        watches=(
+            Watch(Plane.UP, GATEWAY, itself),
+            Watch(Plane.UP, NAMESPACE, _renamed_namespace),
+            Watch(Plane.UP, GATEWAY_CLASS, _of_class),
+            Watch(Plane.UP, HTTP_ROUTE, _parents),
+            Watch(Plane.UP, DOMAIN, _covered),
+            Watch(Plane.UP, DNS_ZONE, _of_namespace),
+            Watch(Plane.UP, DNS_RECORD_SET, _source),
+            Watch(Plane.DOWN, GATEWAY, origin),
+            Watch(Plane.DOWN, CERTIFICATE, origin),
+            Watch(Plane.DOWN, SECRET, _certificate_of),
+            Watch(Plane.DOWN, CONFIG_MAP, _claimants),
+            Watch(Plane.DOWN, DNS_ENDPOINT, origin),
+        ),
+    )

@@ -1,0 +1,133 @@
+"""Carries out plans, and leaves out every step whose effect is there already."""
+
+import copy
+import threading
+from typing import Any
+
+from edgegate_operator.core.cache import Cache
+from edgegate_operator.core.kube import Cluster, Conflict, NotFound
+from edgegate_operator.core.plan import Apply, Claim, Delete, Plan, Plane, Status, Step
+from edgegate_operator.kinds import Kind, Obj, key_of, kind_of
+
+
+class OwnerMissing(Exception):
+    """An owner that a new object refers to does not exist (any more); the next event or retry settles it."""
+
+
+def covers(actual: Any, wanted: Any) -> bool:
+    """Return whether everything in `wanted` is in `actual`; lists must agree item by item."""
+    if isinstance(wanted, dict):
+        return isinstance(actual, dict) and all(covers(actual.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        if not isinstance(actual, list) or len(actual) != len(wanted):
+            return False
+        return all(covers(a, w) for a, w in zip(actual, wanted, strict=True))
+    return bool(actual == wanted)
+
+
+class Planes:
+    """The API servers of one project: its own, and the shared downstream one, each with its caches."""
+
+    def __init__(self, clusters: dict[Plane, Cluster], caches: dict[tuple[Plane, Kind], Cache]) -> None:
+        self.clusters, self.caches = clusters, caches
+
+    def cached(self, plane: Plane, kind: Kind, namespace: str, name: str) -> Obj | None:
+        """Return an object as last seen, or None; None too for kinds without a cache."""
+        cache = self.caches.get((plane, kind))
+        return cache.get(namespace, name) if cache else None
+
+    def observe(self, plane: Plane, obj: Obj) -> None:
+        """Put the answer to a write into the cache."""
+        cache = self.caches.get((plane, kind_of(obj)))
+        if cache:
+            cache.observe(obj)
+
+
+_Memory = dict[tuple[int, Kind, str, str, str], tuple[str, Obj]]
+
+
+class Executor:
+    """Carries out the plans of one controller, under its own name as field manager."""
+
+    def __init__(self, controller: str) -> None:
+        self.manager = f"edgegate-{controller}"
+        self._applied: _Memory = {}
+        self._lock = threading.Lock()
+
+    def run(self, planes: Planes, plan: Plan) -> int:
+        """Do the steps of a plan in order; return how many calls it took.
+
+        Raises:
+            ApiError: a call was refused; the steps before it are done.
+            OwnerMissing: an owner is gone.
+        """
+        return sum(self._step(planes, step) for step in plan.steps)
+
+    def _step(self, planes: Planes, step: Step) -> int:
+        if isinstance(step, Delete):
+            return self._delete(planes, step)
+        if isinstance(step, Claim):
+            return self._claim(planes, step)
+        if isinstance(step, Status):
+            meta = {key: step.obj["metadata"][key] for key in ("name", "namespace") if key in step.obj["metadata"]}
+            head = {"apiVersion": step.obj["apiVersion"], "kind": step.obj["kind"], "metadata": meta}
+            return self._unless_gone(planes, step.plane, head | {"status": step.status}, "status")
+        if step.touch:
+            return self._unless_gone(planes, step.plane, step.obj, "")
+        return self._apply(planes, step.plane, self._with_owners(planes, step), "")
+
+    def _unless_gone(self, planes: Planes, plane: Plane, obj: Obj, sub: str) -> int:
+        try:
+            return self._apply(planes, plane, obj, sub)
+        except (NotFound, Conflict):  # deleted, or deleted and made anew: the event that says so is on its way
+            return 1
+
+    def _with_owners(self, planes: Planes, step: Apply) -> Obj:
+        owners = step.obj["metadata"].get("ownerReferences") or []
+        if all("uid" in owner for owner in owners):
+            return step.obj
+        obj = copy.copy(step.obj)
+        obj["metadata"] = obj["metadata"] | {"ownerReferences": [self._owner(planes, step, o) for o in owners]}
+        return obj
+
+    def _owner(self, planes: Planes, step: Apply, owner: Obj) -> Obj:
+        kind = kind_of(owner)
+        namespace = step.obj["metadata"].get("namespace", "") if kind.namespaced else ""
+        held = planes.cached(step.plane, kind, namespace, owner["name"])
+        if held is None:
+            raise OwnerMissing(f"{kind.kind} {namespace}/{owner['name']}, owner of {step.obj['metadata']['name']}")
+        return owner | {"uid": held["metadata"]["uid"]}
+
+    def _apply(self, planes: Planes, plane: Plane, obj: Obj, sub: str) -> int:
+        kind, (namespace, name) = kind_of(obj), key_of(obj)
+        cluster, held = planes.clusters[plane], planes.cached(plane, kind, namespace, name)
+        memory = (id(cluster), kind, namespace, name, sub)
+        if held is not None and self._applied.get(memory) == (held["metadata"]["uid"], obj) and covers(held, obj):
+            return 0
+        answer = cluster.apply(obj, self.manager, sub)
+        planes.observe(plane, answer)
+        with self._lock:
+            self._applied[memory] = (answer["metadata"]["uid"], obj)
+        return 1
+
+    def _claim(self, planes: Planes, step: Claim) -> int:
+        kind, (namespace, name) = kind_of(step.obj), key_of(step.obj)
+        if planes.cached(step.plane, kind, namespace, name) is not None:
+            return 0
+        cluster = planes.clusters[step.plane]
+        try:
+            planes.observe(step.plane, cluster.create(step.obj))
+        except Conflict:
+            planes.observe(step.plane, cluster.get(kind, namespace, name))
+        return 1
+
+    def _delete(self, planes: Planes, step: Delete) -> int:
+        cluster, cache = planes.clusters[step.plane], planes.caches.get((step.plane, step.kind))
+        held = cache.get(step.namespace, step.name) if cache else None
+        if cache and (held is None or "deletionTimestamp" in held["metadata"]):
+            return 0
+        cluster.delete(step.kind, step.namespace, step.name, step.uid)
+        with self._lock:
+            for sub in ("", "status"):
+                self._applied.pop((id(cluster), step.kind, step.namespace, step.name, sub), None)
+        return 1

@@ -1,0 +1,50 @@
+"""Defects that can be switched on by name, one a historic incident. Each branch stands at exactly one place."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One defect."""
+
+    name: str
+    """What the user types."""
+    text: str
+    """What goes wrong with it, in one line."""
+
+
+_ALL: list[Fault] = []
+
+
+def _fault(name: str, text: str) -> str:
+    _ALL.append(Fault(name, text))
+    return name
+
+
+ORIGIN_SWITCH_STUCK = _fault(
+    "origin-switch-stuck", "an origin that changes between FQDN and IP is not switched: the old slice stays (#126)"
+)
+RECORD_STATUS_UNREAD = _fault(
+    "record-status-unread", "an HTTPProxy is not woken when its DNS record is programmed (#291, D1)"
+)
+RENAMED_LISTENER_DARK = _fault(
+    "renamed-listener-dark", "removing one host name darkens those behind it until their certificates are issued anew"
+)
+ORPHANED_CERTIFICATE = _fault("orphaned-certificate", "the certificate of a removed host name stays (#142)")
+STALE_RECORDS = _fault("stale-records", "the DNS record of a removed host name stays (#283)")
+LISTENER_DROPPED_SILENTLY = _fault(
+    "listener-dropped-silently", "a listener without host name is dropped, and Programmed stays True (#235)"
+)
+FAILED_CERTIFICATE_BLOCKS = _fault(
+    "failed-certificate-blocks", "one failed certificate stops DNS, status and all else of its Gateway (D6)"
+)
+CLASS_NEVER_AGAIN = _fault("class-never-again", "a Gateway whose class is missing is not looked at again (#153)")
+FOREIGN_CLASS_SERVED = _fault("foreign-class-served", "Gateways of a class that is not ours are served too (#152)")
+CLAIM_KEPT = _fault("claim-kept", "the claim of a removed host name stays (#182)")
+CLAIM_LOSER_ASLEEP = _fault("claim-loser-asleep", "nobody is woken when the claim of a host name is released")
+OIDC_FAIL_OPEN = _fault("oidc-fail-open", "while a login policy is held, its route answers without login (#194)")
+
+
+def known() -> tuple[Fault, ...]:
+    """Return every fault, sorted by name."""
+    return tuple(sorted(_ALL, key=lambda fault: fault.name))

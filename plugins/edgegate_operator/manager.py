@@ -1,0 +1,124 @@
+"""Puts API servers, caches, queues and workers together, and takes them apart again."""
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+from edgegate_operator.config import Settings
+from edgegate_operator.controllers import controllers_for
+from edgegate_operator.core.cache import Cache, Handler
+from edgegate_operator.core.controller import Request, Runner
+from edgegate_operator.core.executor import Executor, Planes
+from edgegate_operator.core.kube import Cluster
+from edgegate_operator.core.metrics import Metrics
+from edgegate_operator.core.plan import Plane
+from edgegate_operator.core.queue import WorkQueue
+from edgegate_operator.core.serve import StatusServer
+from edgegate_operator.kinds import CONFIG_MAP, ENDPOINT_SLICE, SECRET, SERVICE, Kind, Obj
+from edgegate_operator.names import CLUSTER_LABEL
+from edgegate_operator.site import Controller, Site, Watch
+
+LOG = logging.getLogger("edgegate_operator")
+
+SELECTORS = {(Plane.DOWN, kind): CLUSTER_LABEL for kind in (CONFIG_MAP, SECRET, SERVICE, ENDPOINT_SLICE)}
+"""Of these kinds the downstream cluster holds many that are none of our business."""
+
+
+class Manager:
+    """The running operator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.metrics = settings, Metrics()
+        controllers = controllers_for(settings)
+        self._down = Cluster("downstream", Path(settings.downstream.kubeconfig))
+        self._ups = {project.name: Cluster(project.name, Path(project.kubeconfig)) for project in settings.projects}
+        shared = {
+            (Plane.DOWN, kind): self._cache(self._down, Plane.DOWN, kind) for kind in _kinds(controllers, Plane.DOWN)
+        }
+        self.sites = {"": Site("", Planes({Plane.DOWN: self._down}, shared), settings, self.metrics)}
+        for name, cluster in self._ups.items():
+            own = {(Plane.UP, kind): self._cache(cluster, Plane.UP, kind) for kind in _kinds(controllers, Plane.UP)}
+            planes = Planes({Plane.UP: cluster, Plane.DOWN: self._down}, own | shared)
+            self.sites[name] = Site(name, planes, settings, self.metrics)
+        self.caches = list({id(c): c for site in self.sites.values() for c in site.planes.caches.values()}.values())
+        self._runners = [self._runner(controller) for controller in controllers]
+        self._threads = [
+            threading.Thread(target=c.run, name=f"cache-{c.kind.plural}", daemon=True) for c in self.caches
+        ]
+        self.ready = threading.Event()
+        self.server: StatusServer | None = None
+
+    @staticmethod
+    def _cache(cluster: Cluster, plane: Plane, kind: Kind) -> Cache:
+        return Cache(cluster, kind, SELECTORS.get((plane, kind), ""))
+
+    def _runner(self, controller: Controller) -> Runner:
+        queue: WorkQueue[Request] = WorkQueue(controller.name, controller.backoff, self.metrics)
+        executor = Executor(controller.name)
+
+        def reconcile(request: Request) -> float | None:
+            site = self.sites[request.project]
+            plan = controller.reconcile(site, request, lambda first: executor.run(site.planes, first))
+            executor.run(site.planes, plan)
+            return plan.after
+
+        for site in self.sites.values():
+            if bool(site.project) != controller.downstream_only:
+                for watch in controller.watches:
+                    site.planes.caches[watch.plane, watch.kind].subscribe(_feeder(site, watch, queue))
+        return Runner(controller.name, controller.workers, queue, reconcile, self.metrics)
+
+    def start(self, limit: float = 60.0) -> None:
+        """Fill the caches and start the workers.
+
+        Args:
+            limit: seconds until we give up.
+
+        Raises:
+            TimeoutError: a cache was not filled in time; the text names it.
+        """
+        self.server = StatusServer(
+            self.settings.server.host, self.settings.server.port, self.metrics, self.ready.is_set
+        )
+        LOG.info("metrics and probes on port %d", self.server.port)
+        for thread in self._threads:
+            thread.start()
+        end = time.monotonic() + limit
+        for cache in self.caches:
+            if not cache.synced.wait(max(0.0, end - time.monotonic())):
+                raise TimeoutError(f"{cache.kind.plural} on {cache.cluster.name}: not listed within {limit:.0f} s")
+        for runner in self._runners:
+            runner.start()
+        self.ready.set()
+        LOG.info("%d controllers for %d projects are at work", len(self._runners), len(self._ups))
+
+    def stop(self) -> None:
+        """Stop everything; what a worker has begun is finished first."""
+        for runner in self._runners:
+            runner.queue.shut()
+        for runner in self._runners:
+            runner.stop()
+        for cache in self.caches:
+            cache.stop()
+        for thread in self._threads:
+            thread.join(timeout=5)
+        for cluster in (self._down, *self._ups.values()):
+            cluster.close()
+        if self.server:
+            self.server.close()
+
+
+def _feeder(site: Site, watch: Watch, queue: WorkQueue[Request]) -> Handler:
+    def changed(before: Obj | None, after: Obj | None) -> None:
+        names = {name for obj in (before, after) if obj is not None for name in watch.wake(site, obj)}
+        for namespace, name in sorted(names):
+            queue.add(Request(site.project, namespace, name))
+
+    return changed
+
+
+def _kinds(controllers: tuple[Controller, ...], plane: Plane) -> list[Kind]:
+    watched = {watch.kind for c in controllers for watch in c.watches if watch.plane == plane}
+    read = {kind for c in controllers for where, kind in c.reads if where == plane}
+    return sorted(watched | read, key=lambda kind: (kind.group, kind.kind, kind.version))
