@@ -11,7 +11,7 @@ from shutil import which
 
 from edgegate.errors import EdgegateError, ToolMissing
 from edgegate.lab.node.agent import Agent
-from edgegate.lab.node.config import NodeConfig, Tools
+from edgegate.lab.node.config import Images, NodeConfig, Tools
 from edgegate.lab.node.health import serve
 
 
@@ -28,7 +28,7 @@ def main() -> int:
         signal.signal(number, lambda *_: told.set())
     try:
         config = NodeConfig.load(options.config)
-        agent = Agent(replace(config, tools=_found(config.tools)))
+        agent = Agent(replace(config, tools=_found(config.tools)), Images(options.config))
         serve(config.health, agent.missing)
         agent.begin()
     except EdgegateError as fault:

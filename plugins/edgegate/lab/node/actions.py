@@ -69,6 +69,14 @@ def perform(action: Json, target: Target, timeout: float | None, over: threading
         return Outcome(ok=False, text=f"{type(trouble).__name__}: {trouble}")
 
 
+def act(action: Json, target: Target, timeout: float | None, over: threading.Event) -> Outcome:
+    """Do what a hook says; what the lab cannot do has failed."""
+    try:
+        return perform(action, target, timeout, over)
+    except PodTrouble as trouble:
+        return Outcome(ok=False, text=trouble.text)
+
+
 def port_of(port: int | str, container: Json) -> int:
     """Return the number of a port that is given as one or by name; raises ValueError for an unknown name."""
     if isinstance(port, int) or port.isdigit():

@@ -50,6 +50,12 @@ def wants_balancer(service: Json) -> bool:
     return spec.get("type") == "LoadBalancer" and not going and not spec.get("loadBalancerClass")
 
 
+def shown_addresses(service: Json) -> list[str]:
+    """Return the load-balancer addresses in a Service's status."""
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    return [entry["ip"] for entry in ingress if entry.get("ip")]
+
+
 def balancer_address(service: Json, held: Mapping[str, str], pool: Iterable[str]) -> str | None:
     """Return the address that a Service is to have, given what others hold (uid to address); None when none is free.
 
@@ -58,6 +64,5 @@ def balancer_address(service: Json, held: Mapping[str, str], pool: Iterable[str]
     """
     others = {address for uid, address in held.items() if uid != service["metadata"]["uid"]}
     free = [address for address in pool if address not in others]
-    ingress = (service.get("status", {}).get("loadBalancer") or {}).get("ingress") or []
-    wishes = [service["spec"].get("loadBalancerIP"), *(entry.get("ip") for entry in ingress)]
+    wishes = [service["spec"].get("loadBalancerIP"), held.get(service["metadata"]["uid"]), *shown_addresses(service)]
     return next((wish for wish in wishes if wish in free), free[0] if free else None)

@@ -8,7 +8,7 @@ from edgegate.errors import PlaneRefused, PlaneUnreachable
 from edgegate.lab.node.actor import Actor
 from edgegate.lab.node.addresses import AddressBook
 from edgegate.lab.node.balancer import Balancer
-from edgegate.lab.node.config import NodeConfig
+from edgegate.lab.node.config import Images, NodeConfig
 from edgegate.lab.node.container import Runtime
 from edgegate.lab.node.events import Recorder
 from edgegate.lab.node.kube import Api, Json, Reflector
@@ -24,8 +24,9 @@ from edgegate.lab.node.scheduling import (
     node_status,
     wants_binding,
 )
+from edgegate.lab.node.shared import Node
 from edgegate.lab.node.status import timestamp
-from edgegate.lab.node.worker import Node, PodWorker
+from edgegate.lab.node.worker import PodWorker
 
 LOG = logging.getLogger("edgegate.lab.node")
 AGAIN = 0.2
@@ -35,7 +36,7 @@ AGAIN = 0.2
 class Agent(Actor):
     """Scheduler and kubelet of one node."""
 
-    def __init__(self, config: NodeConfig) -> None:
+    def __init__(self, config: NodeConfig, images: Images) -> None:
         super().__init__(name="agent")
         self._config = config
         self._stopping = threading.Event()
@@ -45,11 +46,13 @@ class Agent(Actor):
         self._objects = Objects(self._api, self._object_changed, self._stopping)
         self._pods = Reflector(self._api, "/api/v1/pods", self._pod_seen, self._stopping)
         self._balancer = Balancer(self._api, config.net, self._namespaces, self._recorder, self._stopping)
+        self._reflectors = (self._pods, self._balancer.reflector, *self._objects.reflectors)
         self._workers: dict[str, PodWorker] = {}
         self._registered = False
         self._labels = node_labels(config)
         self._node = Node(
             config=config,
+            images=images,
             api=self._api,
             objects=self._objects,
             recorder=self._recorder,
@@ -67,19 +70,18 @@ class Agent(Actor):
             LOG.warning("killed %d processes of an earlier agent: %s", len(killed), killed)
         self._namespaces.prepare()
         self._recorder.start()
+        self.post(self._register)
+        self.post(self._recall)
+        for reflector in self._reflectors:
+            reflector.start()
         self._balancer.start()
         self.start()
-        self.post(self._register)
-        for reflector in (self._pods, self._balancer.reflector, *self._objects.reflectors):
-            reflector.start()
 
     def missing(self) -> str:
         """Return what has not come about yet; empty when the agent is ready."""
         if not self._registered:
             return "the node is not registered yet"
-        waiting = [
-            r.name for r in (self._pods, self._balancer.reflector, *self._objects.reflectors) if not r.synced.is_set()
-        ]
+        waiting = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]
         return f"not listed yet: {', '.join(waiting)}" if waiting else ""
 
     def _register(self) -> None:
@@ -102,6 +104,14 @@ class Agent(Actor):
 
     # --- pods ---
 
+    def _recall(self) -> None:
+        """Note the addresses that pods have already, all of them before the first new one is given."""
+        self._pods.synced.wait()
+        for pod in self._pods.known():
+            status = pod.get("status") or {}
+            if status.get("podIP") and status.get("phase") not in ("Succeeded", "Failed"):
+                self._node.addresses.hold(pod["metadata"]["uid"], status["podIP"])
+
     def _pod_seen(self, event: str, pod: Json) -> None:
         self.post(partial(self._take, event, pod))
 
@@ -115,11 +125,8 @@ class Agent(Actor):
             self._bind(pod)
 
     def _adopt(self, pod: Json) -> None:
-        """Give a pod its worker; the address that it is known by stays its own."""
+        """Give a pod its worker."""
         uid = pod["metadata"]["uid"]
-        if known := (pod.get("status") or {}).get("podIP"):
-            with self._node.lock:
-                self._node.addresses.hold(uid, known)
         worker = PodWorker(self._node, pod, lambda done: self.post(partial(self._forget, done)))
         self._workers[uid] = worker
         worker.post(worker.begin)
@@ -131,8 +138,7 @@ class Agent(Actor):
     def _bind(self, pod: Json) -> None:
         metadata = pod["metadata"]
         if reason := misfit(pod, self._labels):
-            text = f"0/1 nodes are available: 1 {reason}."
-            self._recorder.note({**pod, "kind": "Pod"}, "FailedScheduling", text, warning=True)
+            self._unschedulable(pod, f"0/1 nodes are available: 1 {reason}.")
             return
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding"
         target = {"apiVersion": "v1", "kind": "Node", "name": self._config.node}
@@ -151,6 +157,16 @@ class Agent(Actor):
             self.later(AGAIN, partial(self._bind, pod))
             return
         self._adopt({**pod, "spec": {**pod["spec"], "nodeName": self._config.node}})
+
+    def _unschedulable(self, pod: Json, text: str) -> None:
+        shown = {one["type"]: one for one in (pod.get("status") or {}).get("conditions") or []}
+        if shown.get("PodScheduled", {}).get("message") == text:
+            return
+        self._recorder.note({**pod, "kind": "Pod"}, "FailedScheduling", text, warning=True)
+        metadata = pod["metadata"]
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": text}
+        change = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": [condition]}}
+        self._api.patch(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status", change)
 
     def _object_changed(self, kind: str, space: str, name: str) -> None:
         def tell() -> None:

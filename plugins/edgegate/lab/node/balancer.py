@@ -5,7 +5,7 @@ from functools import partial
 
 from edgegate.errors import PlaneRefused, PlaneUnreachable
 from edgegate.lab.node.actor import Actor
-from edgegate.lab.node.addresses import balancer_address, wants_balancer
+from edgegate.lab.node.addresses import balancer_address, shown_addresses, wants_balancer
 from edgegate.lab.node.config import Network
 from edgegate.lab.node.events import Recorder
 from edgegate.lab.node.kube import Api, Json, Reflector
@@ -16,7 +16,11 @@ AGAIN = 0.3
 
 
 class Balancer(Actor):
-    """Gives, keeps and takes back addresses; the uplink answers for those that are given."""
+    """Gives, keeps and takes back addresses; the uplink answers for those that are given.
+
+    Each settling compares all that is wanted with all that is held, so an address that is freed goes on to whoever
+    waits for one, and what an earlier agent gave is kept.
+    """
 
     def __init__(
         self, api: Api, net: Network, namespaces: Namespaces, recorder: Recorder, stop: threading.Event
@@ -29,6 +33,14 @@ class Balancer(Actor):
         self._without: set[str] = set()
         self.reflector = Reflector(api, "/api/v1/services", self._seen, stop)
         """What keeps it informed; to be started by the agent."""
+        self.post(self._recall)
+
+    def _recall(self) -> None:
+        """Wait until all Services are known; drop what an earlier agent gave to one that is gone."""
+        self.reflector.synced.wait()
+        shown = {address for service in self.reflector.known() for address in shown_addresses(service)}
+        for address in self._namespaces.held_addresses() & (set(self._pool) - shown):
+            self._namespaces.drop_address(address)
 
     def _seen(self, event: str, service: Json) -> None:
         self.post(partial(self._take, event, service))
@@ -39,15 +51,22 @@ class Balancer(Actor):
             self._services.pop(uid, None)
         else:
             self._services[uid] = service
+
+    def settle(self) -> None:
+        """Bring addresses and statuses in line with the Services that there are."""
         if not self._pool:
             return
-        if event == "DELETED" or not wants_balancer(service):
-            self._free(uid, service, there=event != "DELETED")
-        else:
+        wanted = {uid: service for uid, service in self._services.items() if wants_balancer(service)}
+        for uid in self._held.keys() - wanted.keys():
+            self._namespaces.drop_address(self._held.pop(uid))
+            if (service := self._services.get(uid)) is not None:
+                self._show(service, None)
+        for uid, service in sorted(wanted.items(), key=lambda item: not shown_addresses(item[1])):
             self._give(uid, service)
+        self._without &= wanted.keys()
 
     def _give(self, uid: str, service: Json) -> None:
-        address = balancer_address(service, self._held, self._pool)
+        address, former = balancer_address(service, self._held, self._pool), self._held.get(uid)
         if address is None:
             if uid not in self._without:
                 text = f"no load-balancer address is free: all {len(self._pool)} of the lab are taken"
@@ -55,37 +74,25 @@ class Balancer(Actor):
             self._without.add(uid)
             return
         self._without.discard(uid)
-        former = self._held.get(uid)
         if former != address:
             self._held[uid] = address
             self._namespaces.add_address(address)
             if former:
                 self._namespaces.drop_address(former)
-        self._show(service, [{"ip": address, "ipMode": "VIP"}])
+        self._show(service, address)
 
-    def _free(self, uid: str, service: Json, *, there: bool) -> None:
-        self._without.discard(uid)
-        address = self._held.pop(uid, None)
-        if address is None:
-            return
-        self._namespaces.drop_address(address)
-        if there:
-            self._show(service, [])
-        for other in list(self._without):
-            if other in self._services:
-                self._give(other, self._services[other])
-
-    def _show(self, service: Json, ingress: list[Json]) -> None:
+    def _show(self, service: Json, address: str | None) -> None:
+        """Write the address into the status, unless it is there."""
         metadata = service["metadata"]
-        shown = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
-        if [(one.get("ip"), one.get("ipMode")) for one in shown] == [(one["ip"], one["ipMode"]) for one in ingress]:
+        wanted = [{"ip": address, "ipMode": "VIP"}] if address else None
+        if shown_addresses(service) == ([address] if address else []):
             return
         path = f"/api/v1/namespaces/{metadata['namespace']}/services/{metadata['name']}/status"
-        change = {"metadata": {"uid": metadata["uid"]}, "status": {"loadBalancer": {"ingress": ingress or None}}}
+        change = {"metadata": {"uid": metadata["uid"]}, "status": {"loadBalancer": {"ingress": wanted}}}
         try:
-            self._api.patch(path, change, kind="merge")
+            self._services[metadata["uid"]] = self._api.patch(path, change, kind="merge")
         except PlaneRefused as refusal:
             if refusal.status not in (404, 409):  # gone, or another one by now: its own event follows
                 raise
         except PlaneUnreachable:
-            self.later(AGAIN, lambda: self._show(service, ingress))
+            self.later(AGAIN, lambda: None)

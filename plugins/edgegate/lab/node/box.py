@@ -2,17 +2,17 @@
 
 import uuid
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from threading import Event
 from typing import Protocol
 
 from edgegate.errors import PodTrouble
-from edgegate.lab.node.actions import Outcome, Target, perform, supported
+from edgegate.lab.node.actions import Outcome, Target, act
 from edgegate.lab.node.actor import Actor, Timer
 from edgegate.lab.node.backoff import Backoff
 from edgegate.lab.node.config import Image
 from edgegate.lab.node.container import Launch, Process, tail
+from edgegate.lab.node.ending import Ending
 from edgegate.lab.node.kube import Json
 from edgegate.lab.node.lifecycle import ContainerFacts, Ended, Role, Running, Waiting
 from edgegate.lab.node.prober import Prober
@@ -21,8 +21,6 @@ from edgegate.lab.node.status import timestamp
 
 RETRY = 10.0
 """Seconds until a container that could not be made is tried again; a change of what it lacked comes first."""
-MINIMUM = 2.0
-"""Seconds between SIGTERM and SIGKILL at least, however long a hook took; a kubelet's number."""
 MESSAGE = 4096
 """Bytes of a termination message."""
 
@@ -64,15 +62,6 @@ class Host(Protocol):
         ...
 
 
-class Stage(Enum):
-    """How far the end of a run is."""
-
-    NONE = 0
-    HOOK = 1
-    TURN = 2
-    TERM = 3
-
-
 class Box:
     """One container; every method is for the pod's own thread."""
 
@@ -85,8 +74,7 @@ class Box:
         self._ended_at = 0.0
         self._pending: Timer | None = None
         self._prober: Prober | None = None
-        self._stage, self._deadline, self._held = Stage.NONE, 0.0, False
-        self._kill: Timer | None = None
+        self._ending: Ending | None = None
         self._over = Event()
 
     @property
@@ -157,7 +145,7 @@ class Box:
             restarts=restarts,
             last=ended or self.facts.last,
         )
-        self._stage, self._over = Stage.NONE, Event()
+        self._over = Event()
         began = timestamp()
         try:
             process = self._host.execute(launch)
@@ -172,7 +160,7 @@ class Box:
         if hook:
             target, over = self._target(process), self._over
             self._host.actor.aside(
-                lambda: _act(hook, target, None, over), lambda done: self._post_started(process, done, began)
+                lambda: act(hook, target, None, over), lambda done: self._post_started(process, done, began)
             )
         else:
             self._is_running(process, began)
@@ -216,68 +204,24 @@ class Box:
     # --- stop ---
 
     def stop(self, grace: float, message: str = "", *, held: bool = False) -> None:
-        """Begin the end of the run: hook, SIGTERM, and SIGKILL when the grace is over.
-
-        Asked again, it can only become quicker. `held` keeps SIGTERM back until `release`, for sidecars.
-        """
+        """Begin the end of the run; asked again, it can only become quicker. `held` waits for `release`."""
         self._put_off(None)
         if self._process is None:
             return
-        now = self._host.actor.clock.now()
-        if self._stage is not Stage.NONE:
-            if now + grace < self._deadline:
-                self._set_deadline(grace)
+        if self._ending:
+            self._ending.hasten(grace)
             return
-        text = message or f"Stopping container {self.facts.name}"
-        self._host.note("Killing", text, container=self.facts.name)
-        self._stage, self._held = Stage.HOOK, held
+        self._host.note("Killing", message or f"Stopping container {self.facts.name}", container=self.facts.name)
         if self._prober:
             self._prober.ending()
-        self._set_deadline(grace)
+        self._ending = Ending(self._host.actor, self._process, held=held)
         hook = (self.spec.get("lifecycle") or {}).get("preStop")
-        if hook and grace > 0:
-            process, over, target = self._process, self._over, self._target(self._process)
-            self._host.actor.aside(lambda: _act(hook, target, grace, over), lambda done: self._hook_done(process, done))
-        else:
-            self._after_hook()
+        self._ending.begin(grace, hook, self._target(self._process), self._over)
 
     def release(self) -> None:
         """Let a held container go on to SIGTERM."""
-        self._held = False
-        if self._stage is Stage.TURN:
-            self._terminate()
-
-    def _set_deadline(self, grace: float) -> None:
-        self._deadline = self._host.actor.clock.now() + grace
-        if self._kill:
-            self._kill.cancel()
-        self._kill = self._host.actor.later(grace, self._time_is_up)
-
-    def _hook_done(self, process: Process, done: Outcome) -> None:
-        if process is not self._process or self._stage is not Stage.HOOK:
-            return
-        if not done.ok:
-            self._host.note("FailedPreStopHook", done.text, warning=True, container=self.facts.name)
-        self._after_hook()
-
-    def _after_hook(self) -> None:
-        self._stage = Stage.TURN
-        if not self._held:
-            self._terminate()
-
-    def _terminate(self) -> None:
-        self._stage = Stage.TERM
-        self._set_deadline(max(MINIMUM, self._deadline - self._host.actor.clock.now()))
-        if self._process:
-            self._process.terminate()
-
-    def _time_is_up(self) -> None:
-        if self._process is None:
-            return
-        if self._stage is Stage.TERM:
-            self._process.kill()
-        else:
-            self._terminate()
+        if self._ending:
+            self._ending.release()
 
     def _exited(self, process: Process, code: int, began: str) -> None:
         self._host.ended(process)
@@ -290,11 +234,13 @@ class Box:
 
     def _finished(self, ended: Ended) -> None:
         self._over.set()
-        if self._kill:
-            self._kill.cancel()
+        if self._ending:
+            self._ending.finish()
+            if self._ending.trouble:
+                self._host.note("FailedPreStopHook", self._ending.trouble, warning=True, container=self.facts.name)
         if self._prober:
             self._prober.end()
-        self._stage, self._prober = Stage.NONE, None
+        self._ending = self._prober = None
         self._ended_at = self._host.actor.clock.now()
         ready = self.facts.role is Role.INIT and ended.code == 0
         self.facts = replace(self.facts, state=ended, started=False, ready=ready)
@@ -304,11 +250,3 @@ class Box:
         if not said and code and self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError" and self._launch:
             return "\n".join(tail(self._launch.log, 2048).splitlines()[-80:])
         return said
-
-
-def _act(action: Json, target: Target, timeout: float | None, over: Event) -> Outcome:
-    try:
-        supported(action)
-    except PodTrouble as trouble:
-        return Outcome(ok=False, text=trouble.text)
-    return perform(action, target, timeout, over)

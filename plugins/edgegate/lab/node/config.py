@@ -97,7 +97,7 @@ class NodeConfig:
     net: Network
     """Addresses and interfaces."""
     logs: Path
-    """Folder of the pods' logs."""
+    """Folder of the pods' logs; a container's is `<namespace>_<pod>/<container>.log`."""
     root: Path
     """Folder for volumes and the process table; on a tmpfs of the lab."""
     images: dict[str, Image]
@@ -141,6 +141,34 @@ class NodeConfig:
         """Return what stands for an image, or None when nothing does."""
         name = normalized(reference)
         return self.images.get(name) or self.images.get(_TAG.sub("", name) + ":*")
+
+
+class Images:
+    """The image table of a configuration file, read again whenever the file has changed.
+
+    So a component's version can be swapped while the agent runs: containers that start from then on get it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: tuple[int, int] = (0, 0)
+        self._config: NodeConfig | None = None
+
+    def find(self, reference: str) -> Image | None:
+        """Return what stands for an image, or None when nothing does; a broken file leaves the table as it was.
+
+        Raises:
+            NodeConfigFault: the file was never a configuration.
+        """
+        stat = self._path.stat()
+        if self._config is None or (stat.st_mtime_ns, stat.st_ino) != self._read:
+            try:
+                self._config = NodeConfig.load(self._path)
+            except NodeConfigFault:
+                if self._config is None:
+                    raise
+            self._read = (stat.st_mtime_ns, stat.st_ino)
+        return self._config.image(reference)
 
 
 def _image(data: Mapping[str, Any]) -> Image:

@@ -75,9 +75,9 @@ class Api:
         """Create an object in a collection and return it as stored."""
         return self.request("POST", path, body)
 
-    def patch(self, path: str, body: Json, *, kind: str = "strategic-merge") -> Json:
+    def patch(self, path: str, body: Json, *, kind: str = "strategic-merge", within: float = 10.0) -> Json:
         """Patch an object, by default as a kubelet does: lists of conditions are merged by type."""
-        return self.request("PATCH", path, body, content=f"application/{kind}-patch+json")
+        return self.request("PATCH", path, body, content=f"application/{kind}-patch+json", within=within)
 
     def delete(self, path: str, *, grace: int, uid: str) -> None:
         """Delete the object with that uid; one that is gone, or is another one by now, is fine."""
@@ -155,6 +155,10 @@ class Reflector(threading.Thread):
                 self._follow(self._list())
             except (PlaneUnreachable, PlaneRefused, ValueError):
                 self._stopping.wait(0.2)
+
+    def known(self) -> list[Json]:
+        """Return every object that was seen and is not gone."""
+        return list(self._known.values())
 
     def _list(self) -> str:
         listed = self._api.request("GET", self._path, within=30)

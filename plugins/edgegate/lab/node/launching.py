@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgegate.errors import PodTrouble
-from edgegate.lab.node.config import Image, Network, NodeConfig, base_path
+from edgegate.lab.node.config import Image, Images, Network, base_path
 from edgegate.lab.node.container import Launch, Mount
 from edgegate.lab.node.environment import Facts, Lookup, environment, expand
 from edgegate.lab.node.kube import Json
@@ -34,13 +34,13 @@ class Places:
         return self.root / "containers" / container / "termination-log"
 
 
-def image_of(config: NodeConfig, reference: str) -> Image:
+def image_of(images: Images, reference: str) -> Image:
     """Return what stands for an image.
 
     Raises:
         PodTrouble: ErrImagePull; names the image and where to add it.
     """
-    found = config.image(reference)
+    found = images.find(reference)
     if found is None:
         raise PodTrouble("ErrImagePull", f'image "{reference}": pins.toml has no pin for it, and the lab pulls nothing')
     return found

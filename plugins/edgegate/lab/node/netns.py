@@ -87,6 +87,11 @@ class Namespaces:
         with contextlib.suppress(CommandFailed):
             self._ip("addr", "del", f"{address}/32", "dev", self._net.uplink)
 
+    def held_addresses(self) -> set[str]:
+        """Return the single addresses that the uplink answers for."""
+        shown = json.loads(self._ip("-json", "-4", "addr", "show", "dev", self._net.uplink))
+        return {one["local"] for link in shown for one in link.get("addr_info", []) if one["prefixlen"] == 32}
+
     def _ip(self, *words: str, stdin: str = "") -> str:
         return run([self._tools.ip, *words], stdin=stdin, timeout=10).stdout
 

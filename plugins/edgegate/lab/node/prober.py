@@ -92,8 +92,8 @@ class Prober:
         elif kind is Kind.STARTUP and looks.verdict:
             self._begin_others()
         else:
-            wait = began + next_look(probe, looks, eager=self._eager) - self._actor.clock.now()
-            self._actor.later(max(0.0, wait), lambda: self._look(kind))
+            wait = next_look(probe, looks, began - self._began, eager=self._eager)
+            self._actor.later(max(0.0, began + wait - self._actor.clock.now()), lambda: self._look(kind))
 
     def _take(self, kind: Kind, outcome: Outcome) -> None:
         probe, looks, now = self._probes[kind], self._looks[kind], self._actor.clock.now()

@@ -7,6 +7,8 @@ from edgegate.lab.node.kube import Json
 
 EAGER = 0.05
 """Seconds between two looks before the first success, if `eager_first_probe` is on."""
+HURRY = 60.0
+"""Seconds after its start that a container is looked at so often; who is not ready by then is not about to be."""
 
 
 class Kind(StrEnum):
@@ -82,19 +84,19 @@ class Looks:
         return Looks(verdict=verdict, passed=self.passed or verdict is True, last=ok, row=row)
 
 
-def hurries(probe: Probe, looks: Looks, *, eager: bool) -> bool:
+def hurries(probe: Probe, looks: Looks, since_start: float, *, eager: bool) -> bool:
     """Tell whether a probe looks every 50 ms: in the eager mode, until it has passed once, and never for liveness."""
-    return eager and not looks.passed and probe.kind is not Kind.LIVENESS
+    return eager and not looks.passed and probe.kind is not Kind.LIVENESS and since_start < HURRY
 
 
 def first_look(probe: Probe, since_start: float, *, eager: bool) -> float:
     """Return the seconds until the first look at a container that started so long ago."""
-    return 0.0 if hurries(probe, Looks(), eager=eager) else max(0.0, probe.delay - since_start)
+    return 0.0 if hurries(probe, Looks(), since_start, eager=eager) else max(0.0, probe.delay - since_start)
 
 
-def next_look(probe: Probe, looks: Looks, *, eager: bool) -> float:
+def next_look(probe: Probe, looks: Looks, since_start: float, *, eager: bool) -> float:
     """Return the seconds from one look to the next; a kubelet looks once a period."""
-    return min(EAGER, probe.period) if hurries(probe, looks, eager=eager) else probe.period
+    return min(EAGER, probe.period) if hurries(probe, looks, since_start, eager=eager) else probe.period
 
 
 def counts(probe: Probe, looks: Looks, ok: bool, *, since_start: float, since_counted: float, eager: bool) -> bool:
@@ -103,6 +105,6 @@ def counts(probe: Probe, looks: Looks, ok: bool, *, since_start: float, since_co
     Otherwise a startup probe with 30 failures allowed at 10 s each would give up after 1.5 s instead of 5 min.
     `since_counted` is the seconds since the last counted look; infinite before the first.
     """
-    if ok or not hurries(probe, looks, eager=eager):
+    if ok or not hurries(probe, looks, since_start, eager=eager):
         return True
     return since_start >= probe.delay and since_counted >= probe.period
