@@ -21,7 +21,7 @@ EdgegateError
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
-    │   ├── BuildFailed / DigestMismatch / NoNetwork / NotEnoughDisk / ToolMissing
+    │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / ToolMissing
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory
         ├── ComponentExited    its last log lines
@@ -162,6 +162,18 @@ class NoNetwork(ArtifactFault):
             f"EDGEGATE_CACHE at the copy."
         )
         self.what, self.missing, self.source, self.cache = what, missing, source, cache
+
+
+class PackageGone(ArtifactFault):
+    """The machine's Debian sources do not offer the pinned version of a package."""
+
+    def __init__(self, what: str, *, package: str, version: str) -> None:
+        super().__init__(
+            f"{what} needs the Debian package {package} {version}, which this machine's sources do not offer: it is "
+            f"another Debian release, or a newer version has replaced it. 'apt-cache madison {package}' shows what "
+            "they offer; raise the pin in pins.toml, or copy a cache folder that has it and set EDGEGATE_CACHE."
+        )
+        self.what, self.package, self.version = what, package, version
 
 
 class NotEnoughDisk(ArtifactFault):

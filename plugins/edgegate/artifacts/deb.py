@@ -3,13 +3,14 @@
 No root is needed: apt-get gets its own state and cache folders, and only reads the machine's list of sources.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from edgegate.artifacts.artifact import FILES
 from edgegate.artifacts.job import Job, Made
 from edgegate.artifacts.wheel import file_digest
-from edgegate.errors import DigestMismatch
+from edgegate.errors import BuildFailed, DigestMismatch, PackageGone
 from edgegate.pins import DebPackage, DebRecipe
 
 RECIPE = 1
@@ -26,10 +27,8 @@ def make(job: Job) -> Made:
     options = _own_folders(job)
     job.step("reading the package lists")
     _apt(job, options, "update", "-qq", missing="the package lists")
-    for number, package in enumerate(packages, start=1):
-        job.step(f"downloading {package.name}", number, len(packages))
-        file = _download(job, options, package)
-        job.step(f"unpacking {package.name}", number, len(packages))
+    for number, file in enumerate(_download(job, options, packages), start=1):
+        job.step("unpacking", number, len(packages))
         job.run("dpkg", "-x", str(file), str(job.files), source=_SOURCE, missing=file.name, fix=_FIX)
     return Made(
         binaries={name: f"{FILES}/{path}" for name, path in recipe.binaries.items()}, libraries=_libraries(job.files)
@@ -51,21 +50,45 @@ def _own_folders(job: Job) -> list[str]:
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
 
 
-def _apt(job: Job, options: Sequence[str], *words: str, missing: str) -> None:
+def _apt(
+    job: Job, options: Sequence[str], *words: str, missing: str, on_line: Callable[[str], None] | None = None
+) -> None:
     env = dict(job.environ) | {"LC_ALL": "C.UTF-8"}
+    folder = job.scratch / "debs"
     job.run(
-        "apt-get", *options, *words, source=_SOURCE, missing=missing, fix=_FIX, env=env, cwd=job.scratch / "debs"
-    )  # fmt: skip
+        "apt-get", *options, *words, source=_SOURCE, missing=missing, fix=_FIX, env=env, cwd=folder, on_line=on_line
+    )
 
 
-def _download(job: Job, options: Sequence[str], package: DebPackage) -> Path:
-    wanted = f"{package.name}={package.version}"
-    for old in (job.scratch / "debs").iterdir():
-        old.unlink()
-    _apt(job, options, "download", wanted, missing=f"the package {wanted}")
-    files = list((job.scratch / "debs").glob("*.deb"))
+def _download(job: Job, options: Sequence[str], packages: Sequence[DebPackage]) -> list[Path]:
+    """Return the files of all packages, in their order. One call: apt-get takes 0.7 s to read its lists each time."""
+    wanted = [f"{package.name}={package.version}" for package in packages]
+    got = 0
+
+    def count(line: str) -> None:
+        nonlocal got
+        got += line.startswith("Get:")
+        job.step("downloading packages", got, len(packages))
+
+    try:
+        _apt(job, options, "download", *wanted, missing=f"Debian packages of {job.what}", on_line=count)
+    except BuildFailed as error:
+        raise _gone(job, error.tail) or error from error
+    return [_checked(job, package) for package in packages]
+
+
+def _gone(job: Job, output: str) -> PackageGone | None:
+    """Return the error about a version that the sources no longer have, if that is what apt-get complains about."""
+    found = re.search(r"Version '([^']+)' for '([^']+)' was not found|Unable to locate package ([^\s=]+)", output)
+    if not found:
+        return None
+    return PackageGone(job.what, package=found[2] or found[3], version=found[1] or "any")
+
+
+def _checked(job: Job, package: DebPackage) -> Path:
+    files = list((job.scratch / "debs").glob(f"{package.name}_*.deb"))
     if len(files) != 1:
-        raise job.failed(f"apt-get left {len(files)} packages for {wanted}, not one")
+        raise job.failed(f"apt-get left {len(files)} files of {package.name}, not one")
     actual = file_digest(files[0])
     if actual != package.digest:
         key = f"[pin.{job.pin.name}.packages.{job.version}] {package.name}"
