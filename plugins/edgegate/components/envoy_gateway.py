@@ -8,7 +8,7 @@ from edgegate.clusters.kinds import ENVOY_PROXY, GATEWAY_CLASS, NAMESPACE, SECRE
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import control_plane
 from edgegate.components.cluster_dns import without_selector
-from edgegate.components.launch import DATA, Launch
+from edgegate.components.launch import DATA, RESOLV_CONF, Launch
 from edgegate.errors import NeverReady
 from edgegate.lab import Bind, ProcessSpec, Ready
 
@@ -55,13 +55,15 @@ def mount_certificates(launch: Launch, plane: ControlPlane) -> None:
 
 def spec(launch: Launch) -> ProcessSpec:
     """Return how Envoy Gateway is run; it reads `/certs` and resolves names through the cluster DNS."""
-    config = launch.config("envoy-gateway.yaml", yaml.safe_dump(_config(launch.selection.version(NAME)), sort_keys=False))
-    resolv = launch.config("resolv.conf", f"nameserver {launch.lab.net.dns_ip}\n")
+    config = launch.config(
+        "envoy-gateway.yaml", yaml.safe_dump(_config(launch.selection.version(NAME)), sort_keys=False)
+    )
+    launch.config("resolv.conf", f"nameserver {launch.lab.net.dns_ip}\n")
     return ProcessSpec(
         name=NAME,
         argv=(str(launch.artifacts[NAME].binary(NAME)), "server", f"--config-path={config}"),
         env=_environment(launch),
-        binds=(Bind(_CERTIFICATES, "/certs"), Bind(resolv, "/etc/resolv.conf")),
+        binds=(Bind(_CERTIFICATES, "/certs"), Bind(RESOLV_CONF, "/etc/resolv.conf")),
         ready=Ready(kind="http", address="http://127.0.0.1:8081/readyz", limit=60),
     )
 

@@ -13,6 +13,8 @@ from edgegate.pins import Selection
 
 DATA = "/run/edgegate/data"
 """Folder inside the lab, on its own tmpfs: gone with the lab."""
+RESOLV_CONF = f"{DATA}/config/resolv.conf"
+"""Inside the lab: the file that sends a component's look-ups to the cluster DNS."""
 _CREDENTIALS = f"{DATA}/secrets/launch.json"
 
 BASE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}

@@ -7,10 +7,10 @@ import httpx
 
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components.cluster_dns import without_selector
-from edgegate.components.launch import BASE_ENVIRONMENT
+from edgegate.components.launch import BASE_ENVIRONMENT, RESOLV_CONF
 from edgegate.components.oidc_provider_server import MODE_PATH, MODES
 from edgegate.errors import UsageFault
-from edgegate.lab import Lab, ProcessSpec, Ready
+from edgegate.lab import Bind, Lab, ProcessSpec, Ready
 
 NAME = "oidc-provider"
 NAMESPACE = "edgegate-login"
@@ -44,7 +44,7 @@ class OidcProvider:
 
     def register(self, redirect_url: str) -> OidcClient:
         """Register a client that may return to one address, and return its credentials."""
-        body = {"redirect_uris": [redirect_url], "token_endpoint_auth_method": "client_secret_post"}
+        body = {"redirect_uris": [redirect_url], "token_endpoint_auth_method": "client_secret_basic"}
         answer = self._http.post("/oauth2/clients", json=body).raise_for_status().json()
         return OidcClient(answer["client_id"], answer["client_secret"])
 
@@ -67,7 +67,11 @@ def spec(lab: Lab) -> ProcessSpec:
     """Return how the provider is run."""
     argv = (sys.executable, "-m", "edgegate.components.oidc_provider_server", "--listen", f"{lab.net.lab_ip}:{PORT}")
     ready = Ready(kind="http", address=f"http://{lab.net.lab_ip}:{PORT}{MODE_PATH}", contains="ok", limit=30)
-    return ProcessSpec(NAME, argv, env=dict(BASE_ENVIRONMENT), ready=ready)
+    # The server looks its own address up when it binds; outside the cluster DNS nobody answers, and that takes 10 s.
+    resolver = Bind(RESOLV_CONF, "/etc/resolv.conf")
+    # Inside the lab the provider speaks plain HTTP, as a provider does behind a proxy that ends TLS.
+    environment = {**BASE_ENVIRONMENT, "AUTHLIB_INSECURE_TRANSPORT": "1"}
+    return ProcessSpec(NAME, argv, env=environment, binds=(resolver,), ready=ready)
 
 
 def publish(lab: Lab, plane: ControlPlane) -> None:

@@ -2,13 +2,14 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from edgegate.clock import Deadline
+from edgegate.clock import Deadline, wait_until
 from edgegate.components.pki import Authority
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.tenant import CANARY, Tenant
+from edgegate.errors import NeverReady
 from edgegate.limits import Limits
 from edgegate.probes.envoy import EnvoyAdmin, RejectionDelta
 from edgegate.probes.target import Target, both
@@ -18,7 +19,9 @@ from edgegate.report.gate import Gate
 from edgegate.traffic import WatchReport
 
 STEADY = 10
-"""Right answers in a row, 20 ms apart, before a tenant counts as served again."""
+"""Rounds of right answers in a row, 20 ms apart, before the tenants count as served again."""
+_IMPATIENT = 0.5
+"""Seconds for one answer of a proxy that has just started: a packet to the old pod's address is never answered."""
 
 
 class Guard:
@@ -44,10 +47,9 @@ class Guard:
 
     def relit(self, proxy: Proxy, during: str) -> None:
         """Judge the neighbours of a proxy that has just started cold."""
-        deadline = Deadline.after(self._limits.relit)
-        for neighbour in self._neighbours:
-            for tls in (False, True):
-                self._judge_one(neighbour, deadline, tls=tls, during=during)
+        for subject, answer in self._still_dark().items():
+            expected = f"200 from its own origin with its own certificate within {self._limits.shown('relit')}"
+            self._gate.check(Source.TRAFFIC, f"{subject}, {during}", expected, answer.describe(), right=False)
         self.canaries(during)
         with proxy.admin() as admin:
             self._judge_updates(admin, RejectionDelta.between({}, admin.rejected()), during)
@@ -78,14 +80,23 @@ class Guard:
         ):
             wait_for_answer(probe, right, what=what, within=deadline)
 
-    def _judge_one(self, tenant: Tenant, deadline: Deadline, *, tls: bool, during: str) -> None:
-        scheme = "https" if tls else "http"
-        expected = f"200 from its own origin{' with its own certificate' if tls else ''}"
-        with (
-            self._gate.must(Source.TRAFFIC, f"{tenant.name} {scheme}, {during}", expected),
-            tenant.probe(tls=tls) as probe,
-        ):
-            wait_for_answer(probe, lambda seen: served(tenant, seen), what=expected, within=deadline, in_a_row=STEADY)
+    def _still_dark(self) -> dict[str, Answer]:
+        """Wait until every neighbour is served, over HTTP and HTTPS; return the wrong answers of those that are not."""
+        wrong: dict[str, Answer] = {}
+
+        def all_served() -> bool:
+            wrong.clear()
+            for tenant in self._neighbours:
+                for tls in (False, True):
+                    with tenant.probe(tls=tls, timeout=_IMPATIENT) as probe:
+                        answer = probe.get("/")
+                    if not served(tenant, answer):
+                        wrong[f"{tenant.name} {'https' if tls else 'http'}"] = answer
+            return not wrong
+
+        with suppress(NeverReady):
+            wait_until("neighbours served", all_served, deadline=self._limits.relit, in_a_row=STEADY)
+        return wrong
 
     def _targets(self) -> list[Target]:
         targets = []

@@ -25,7 +25,14 @@ def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
         running["envoy"] = admin.version()
     for status in lab.status():
         if status.name in _ASK and status.pid:
-            said = lab.run([f"/proc/{status.pid}/exe", _ASK[status.name]], check=False)
+            said = lab.run([f"/proc/{_innermost(lab, status.pid)}/exe", _ASK[status.name]], check=False)
             found = _VERSION.search(said.stdout + said.stderr)
             running[status.name] = found[1] if found else "unknown"
     return Versions(dict(sorted(running.items())))
+
+
+def _innermost(lab: Lab, pid: int) -> int:
+    """Return the process that bubblewrap, where a component has private mounts, has started for it."""
+    while children := lab.get(f"/proc/{pid}/task/{pid}/children").split():
+        pid = int(children[0])
+    return pid
