@@ -215,3 +215,24 @@ def test_ctrl_c_in_the_callers_terminal_spares_the_lab(privileged: None, tmp_pat
     lab = registry.attach(tmp_path / "labs/lab")
     assert lab.leases() == (0, True)
     lab.down()
+
+
+def _tools_with_ip(folder: Path, script: str) -> Tools:
+    fake = folder / "ip"
+    fake.write_text(f'#!/bin/sh\ncase "$*" in *"link add"*) {script};; esac\nexec /usr/bin/env ip "$@"\n')
+    fake.chmod(0o755)
+    return Tools(ip=str(fake))
+
+
+def test_a_supervisor_that_dies_while_it_gets_its_network(privileged: None, tmp_path: Path) -> None:
+    tools = _tools_with_ip(tmp_path, 'for pid; do :; done; kill -9 "$pid"')
+    with pytest.raises(LabGone, match=r"while it was set up: its supervisor ended"):
+        sandbox.create(tmp_path / "labs/lab", "lab", tools=tools, needs_mib=0)
+    assert not (tmp_path / "labs/lab").exists()
+
+
+def test_an_ip_that_fails_is_told_as_it_is(privileged: None, tmp_path: Path) -> None:
+    tools = _tools_with_ip(tmp_path, "echo 'Error: Unknown device type.' >&2; exit 2")
+    with pytest.raises(CommandFailed, match=r"(?s)status 2: .*/ip link add edge.*Unknown device type"):
+        sandbox.create(tmp_path / "labs/lab", "lab", tools=tools, needs_mib=0)
+    assert not (tmp_path / "labs/lab").exists()

@@ -2,22 +2,21 @@
 
 import json
 import os
+import re
 import socket
 import struct
-import subprocess
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import edgegate
 from edgegate.clock import wait_until
-from edgegate.errors import EdgegateError, LabGone, NotEnoughMemory
+from edgegate.errors import CommandFailed, EdgegateError, LabGone, NeverReady, NotEnoughMemory
 from edgegate.lab import network, privileges, proc, record, registry
 from edgegate.lab.control import Lab
+from edgegate.lab.launcher import SOCKET, Order, environment, launch
 from edgegate.lab.network import LabNet
 from edgegate.lab.privileges import ensure_privileges
 from edgegate.lab.record import SCHEMA, Record
@@ -28,7 +27,6 @@ __all__ = ["NEEDS_MIB", "create", "ensure_privileges"]
 
 NEEDS_MIB = 3072
 """MiB that an entire edge takes when it idles."""
-_SOCKET = "control"
 _HELLO_WITHIN = 20.0
 """Seconds for the namespaces and the supervisor to be there; measured: 0.15 s."""
 
@@ -60,7 +58,7 @@ def create(
         SandboxNotPermitted: namespaces are refused.
         SubnetTaken: no block of addresses is free.
     """
-    order = _Order(
+    order = Order(
         folder=folder.resolve(),
         name=name,
         tools=tools or Tools(),
@@ -74,7 +72,7 @@ def create(
         undo.callback(_clear, order.folder)
         try:
             order.logs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lease = _launch(order, alive)
+            lease = launch(order, alive)
         finally:
             os.close(alive)  # from now on it is locked as long as launcher or supervisor live
         undo.callback(lease.close)
@@ -83,73 +81,13 @@ def create(
     return lab
 
 
-@dataclass(frozen=True)
-class _Order:
-    """What `create` was asked for."""
-
-    folder: Path
-    name: str
-    tools: Tools
-    logs: Path
-    keep: bool
-    fingerprint: str
-
-
 def _clear(folder: Path) -> None:
     """Undo a creation: whoever was started has seen its lease end; the folder goes after them."""
     wait_until(f"{folder} let go", lambda: not registry.alive(folder), deadline=_HELLO_WITHIN, every=0.005)
     registry.remove(folder)
 
 
-def _launch(order: _Order, alive: int) -> socket.socket:
-    """Start launcher and supervisor and return our end of the first lease.
-
-    The launcher is nobody's child and has a session of its own: neither a Ctrl-C in our terminal nor our end reaches
-    it. The kernel kills the supervisor with it, and it ends with the supervisor.
-    """
-    ours, theirs = socket.socketpair()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    tools = order.tools
-    try:
-        with theirs, _listener(order.folder) as listener, (order.logs / "supervisor.log").open("ab") as log:
-            argv = [tools.setsid, "--fork", tools.unshare, *_NAMESPACES, sys.executable, "-P", "-S", "-m"]
-            argv += ["edgegate.lab.init", "--lab", order.name, "--lease", str(theirs.fileno())]
-            subprocess.run(
-                [*argv, "--listen", str(listener.fileno())],
-                env=_environment(),
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(theirs.fileno(), listener.fileno(), alive),
-                check=True,
-            )
-    except BaseException:
-        ours.close()
-        raise
-    return ours
-
-
-_NAMESPACES = ("--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
-
-
-def _listener(folder: Path) -> socket.socket:
-    """Return the control socket, listening.
-
-    It is made here and inherited, because a socket made in the lab would be one of the lab's network namespace.
-    """
-    listener = socket.socket(socket.AF_UNIX)
-    below = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-    try:
-        listener.bind(f"/proc/self/fd/{below}/{_SOCKET}")  # short, however long the path of the folder is
-    finally:
-        os.close(below)
-    (folder / _SOCKET).chmod(0o600)
-    listener.listen(64)
-    return listener
-
-
-def _agree(order: _Order, lease: socket.socket) -> Lab:
+def _agree(order: Order, lease: socket.socket) -> Lab:
     """Set the lab up together with its supervisor: each does what is to be done in its own namespaces."""
     lease.settimeout(_HELLO_WITHIN)
     line = Line(lease)
@@ -158,7 +96,7 @@ def _agree(order: _Order, lease: socket.socket) -> Lab:
         if hello is None:
             raise _stillborn(order)
         unwrap(hello)
-        net = network.lease(order.tools.ip, order.name, init_pid)
+        net = _lease_block(order, init_pid)
         made = _record(order, net, init_pid)
         record.write(order.folder, made)
         line.send({"n": net.n})
@@ -172,7 +110,22 @@ def _agree(order: _Order, lease: socket.socket) -> Lab:
     return Lab(order.folder, made, lease)
 
 
-def _setup(order: _Order) -> dict[str, Any]:
+def _lease_block(order: Order, init_pid: int) -> LabNet:
+    try:
+        return network.lease(order.tools.ip, order.name, init_pid)
+    except CommandFailed as trouble:
+        try:  # was it `ip`, or was there no lab any more to connect?
+            wait_until("end", lambda: proc.started(init_pid) is None, deadline=_DYING_WITHIN)
+        except NeverReady:
+            raise trouble from None
+        raise ProcessLookupError("its supervisor ended") from trouble
+
+
+_DYING_WITHIN = 0.5
+"""Seconds in which a killed supervisor has its namespaces no more but still shows as a process."""
+
+
+def _setup(order: Order) -> dict[str, Any]:
     private = "/run/edgegate/tmp"
     return {
         "folder": str(order.folder),
@@ -180,11 +133,11 @@ def _setup(order: _Order) -> dict[str, Any]:
         "keep": order.keep,
         "ip": order.tools.ip,
         "bwrap": order.tools.bwrap,
-        "env": {**_environment(), "HOME": private, "TMPDIR": private},
+        "env": {**environment(), "HOME": private, "TMPDIR": private},
     }
 
 
-def _record(order: _Order, net: LabNet, init_pid: int) -> Record:
+def _record(order: Order, net: LabNet, init_pid: int) -> Record:
     launcher_pid = proc.parent(init_pid)
     return Record(
         schema=SCHEMA,
@@ -196,7 +149,7 @@ def _record(order: _Order, net: LabNet, init_pid: int) -> Record:
         init_started=proc.started(init_pid),
         launcher_pid=launcher_pid,
         launcher_started=proc.started(launcher_pid),
-        socket=_SOCKET,
+        socket=SOCKET,
         logs=str(order.logs),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         kept=order.keep,
@@ -220,25 +173,20 @@ def _hello(lease: socket.socket, setup: dict[str, Any]) -> tuple[dict[str, Any] 
     return json.loads(content), pid
 
 
-def _stillborn(order: _Order) -> EdgegateError:
+_REFUSAL = re.compile(r"^unshare: (unshare failed|.*mount.* failed)")
+"""Not just any word of unshare: 2.38 says `sigprocmask unblock failed` when its child was killed."""
+
+
+def _stillborn(order: Order) -> EdgegateError:
     """Return the error for a supervisor that never came up."""
     said = (order.logs / "supervisor.log").read_text().strip().splitlines()[-1:]
-    if said and said[0].startswith(f"{Path(order.tools.unshare).name}:"):
+    if said and _REFUSAL.search(said[0]):
         return privileges.refused(said[0])
     return LabGone(order.name, folder=order.folder, last=": ".join(["its supervisor did not come up", *said]))
 
 
 _CREDENTIALS = struct.Struct("iii")
 """struct ucred: process, user, group."""
-
-
-def _environment() -> dict[str, str]:
-    """Return what the supervisor and commands in the lab get: nothing of ours but where programs are."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "PYTHONPATH": str(Path(edgegate.__file__).parents[1]),
-        "LANG": "C.UTF-8",
-    }
 
 
 def _version() -> str:
