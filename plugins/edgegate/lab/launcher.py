@@ -43,7 +43,7 @@ def launch(order: Order, alive: int) -> socket.socket:
         alive: a descriptor that both keep open as long as they live.
     """
     ours, theirs = socket.socketpair()
-    ours.setsockopt(socket.SOLSOCKET, socket.SO_PASSCRED, 1)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     tools = order.tools
     try:
         with theirs, _listener(order.folder) as listener, (order.logs / "supervisor.log").open("ab") as log:
