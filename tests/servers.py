@@ -3,7 +3,10 @@
 import datetime
 import socket
 import struct
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,13 +16,23 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from edgegate.clock import wait_until
 from edgegate.components.origin_server import OriginServer
+from edgegate.probes.http import HttpProbe
 
 
 class Serve(Protocol):
     """Starts an origin server on a free port of loopback."""
 
     def __call__(self, marker: str = "a", *, cert: Path | None = None, address: str = "127.0.0.1") -> OriginServer: ...
+
+
+@dataclass(frozen=True)
+class OriginProcess:
+    """An origin server that runs as a process."""
+
+    process: subprocess.Popen[bytes]
+    port: int
 
 
 Script = Callable[[socket.socket], None]
@@ -91,3 +104,23 @@ def accept(listener: socket.socket, script: Script) -> None:
             return  # the test is over
         with connection:
             script(connection)
+
+
+@contextmanager
+def origin_process(marker: str, *, listen: str = "127.0.0.1", cert: Path | None = None) -> Iterator[OriginProcess]:
+    """Run an origin server as a process of its own, ready when the block begins and gone when it ends."""
+    port = free_port()
+    words = [sys.executable, "-m", "edgegate.components.origin_server", "--listen", f"{listen}:{port}"]
+    certificate = ["--cert", str(cert)] if cert else []
+    with subprocess.Popen([*words, "--marker", marker, *certificate]) as process:
+        probe = HttpProbe(listen.strip("[]"), "ready.example", port=port, tls=cert is not None)
+        wait_until("origin server", lambda: probe.get().status, deadline=5.0)
+        yield OriginProcess(process, port)
+        process.kill()
+
+
+def free_port() -> int:
+    """Return a port of loopback on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+    return port

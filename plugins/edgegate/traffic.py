@@ -10,6 +10,8 @@ BUSY = 0.9
 """Share of all processors from which on a machine counts as saturated."""
 STALLED = 0.4
 """Share of the time in which some task waited for a processor, from which on a machine counts as saturated."""
+MOST_TOLD = 20
+"""Outages that a text for a person lists; the report has them all."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +189,15 @@ class WatchReport:
     @property
     def resolution(self) -> float:
         """Seconds: 95 of 100 gaps between looks were at most this, at the target that fared worst."""
-        return max((target.gaps.p95 for target in self._closely()), default=0.0)
+        return max((target.gaps.p95 for target in self.closely), default=0.0)
 
     @property
     def longest_gap(self) -> Gap:
         """The longest time in which nobody looked at some target."""
-        return max((target.longest_gap for target in self._closely()), key=lambda gap: gap.seconds)
+        return max((target.longest_gap for target in self.closely), key=lambda gap: gap.seconds)
 
-    def _closely(self) -> list[TargetReport]:
+    @property
+    def closely(self) -> list[TargetReport]:
         """The targets to look at every 20 ms; all when there is none. Others would hide how well those were seen."""
         return [target for target in self.targets if target.every <= RESOLUTION] or list(self.targets)
 
@@ -210,10 +213,15 @@ class WatchReport:
         first = (
             f"{looks} looks at {len(self.targets)} targets in {show_duration(self.ended - self.began)}, {wrong} wrong; "
             f"every {show_duration(self.resolution)}, nobody looked for {show_duration(self.longest_gap.seconds)} "
-            f"at the worst and {show_duration(self.blind)} in all; {self.load.describe()}"
+            f"at the worst and {show_duration(self.blind)} too long in all; {self.load.describe()}"
         )
-        return "\n".join([first, *(f"  {outage.describe(self.began)}" for outage in self.outages)])
+        told = [f"  {outage.describe(self.began)}" for outage in self.outages[:MOST_TOLD]]
+        left = len(self.outages) - MOST_TOLD
+        return "\n".join([first, *told, *([f"  … and {left} more"] if left > 0 else [])])
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain values for a report."""
-        return {**asdict(self), "resolution": self.resolution, "blind": self.blind, "ok": self.ok}
+        """Return it as plain values for a report; single wrong looks are left out, outages and seconds tell them."""
+        data = asdict(self)
+        for target in data["targets"]:
+            target["wrong"] = len(target["wrong"])
+        return {**data, "resolution": self.resolution, "blind": self.blind, "ok": self.ok}

@@ -3,11 +3,14 @@
 Measured for an answer of 400 bytes: 7 µs here, 95 µs with h11.
 """
 
+import re
+
 from edgegate.records import MARKER
 
 MOST_HEADERS = 256 * 1024
 """Bytes; a server that sends more before the first empty line speaks another protocol."""
 
+_HEXADECIMAL = re.compile(rb"[0-9a-fA-F]{1,16}")
 _END = b"\r\n\r\n"
 _MARKER = MARKER.encode("ascii")
 
@@ -115,7 +118,6 @@ class Reader:
 
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
-    try:
-        return int(digits, 16)
-    except ValueError as wrong:
-        raise NotHttp(f"{digits[:20]!r} is no size of a chunk") from wrong
+    if not _HEXADECIMAL.fullmatch(digits):
+        raise NotHttp(f"{digits[:20]!r} is no size of a chunk")
+    return int(digits, 16)

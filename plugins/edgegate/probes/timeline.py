@@ -42,9 +42,21 @@ class Samples:
         return sorted(((at, took, names[fault]) for at, took, fault in rows), key=lambda sample: sample[0])
 
 
-def report(name: str, every: float, samples: Sequence[Sample], *, began: float, ended: float) -> TargetReport:
-    """Return what the looks at one target, in order, come to."""
-    gaps = [Gap(at, later - at) for (at, _, _), (later, _, _) in pairwise(samples)]
+def report(
+    name: str, every: float, samples: Sequence[Sample], *, began: float, ended: float, whole: bool = True
+) -> TargetReport:
+    """Return what the looks at one target, in order, come to.
+
+    Args:
+        name: the target's name.
+        every: seconds that were meant to lie between two looks.
+        samples: the looks in the order in which they began.
+        began: monotonic second from which on it was meant to be looked at.
+        ended: second until which it was meant to be looked at, or the second of now.
+        whole: whether these are all looks until `ended`; otherwise some may still be open.
+    """
+    between = [Gap(at, later - at) for (at, _, _), (later, _, _) in pairwise(samples)]
+    gaps = [*_edges(samples, began, ended if whole else None), *between]
     allowed = max(RESOLUTION, every + LATENESS)
     return TargetReport(
         name=name,
@@ -52,12 +64,20 @@ def report(name: str, every: float, samples: Sequence[Sample], *, began: float, 
         looks=len(samples),
         outages=tuple(outages(name, samples)),
         wrong=tuple(Wrong(at, took, what) for at, took, what in samples if what is not None),
-        gaps=Spread.of([gap.seconds for gap in gaps]),
+        gaps=Spread.of([gap.seconds for gap in between]),
         longest_gap=max(gaps, key=lambda gap: gap.seconds, default=Gap(began, ended - began)),
         blind=sum(gap.seconds - allowed for gap in gaps if gap.seconds > allowed),
         latency=Spread.of([took for _, took, what in samples if what is None]),
         timeline=tuple(_seconds(samples, began, ended)),
     )
+
+
+def _edges(samples: Sequence[Sample], began: float, ended: float | None) -> Iterator[Gap]:
+    """Yield the time before the first look and the time after the last."""
+    if samples:
+        yield Gap(began, samples[0][0] - began)
+        if ended is not None:
+            yield Gap(samples[-1][0], max(0.0, ended - samples[-1][0]))
 
 
 def outages(name: str, samples: Sequence[Sample]) -> Iterator[Outage]:

@@ -126,17 +126,29 @@ class Watcher:
         """
         if self._broken is not None:
             raise WatchBroken(str(self._broken) or repr(self._broken)) from self._broken
+        try:
+            load = self._machine.load() if self._load is None else self._load
+        except OSError as failed:
+            raise WatchBroken(str(failed)) from failed
+        whole = self._ended is not None
         ended = self._clock.now() if self._ended is None else self._ended
         return WatchReport(
             started=self._started,
             began=self._began,
             ended=ended,
             targets=tuple(
-                timeline.report(plan.target.name, plan.target.every, samples.in_order(), began=self._began, ended=ended)
+                timeline.report(
+                    plan.target.name,
+                    plan.target.every,
+                    samples.in_order(),
+                    began=self._began,
+                    ended=ended,
+                    whole=whole,
+                )
                 for plan, samples in zip(self._plans, self._samples, strict=True)
             ),
             cpu=self._cpu / (ended - self._began) if ended > self._began else 0.0,
-            load=self._machine.load() if self._load is None else self._load,
+            load=load,
             scheduling=self._scheduling,
         )
 
@@ -146,10 +158,10 @@ class Watcher:
         try:
             with select.epoll() as ready:
                 self._loop(ready, before)
+            self._load = self._machine.load()
         except BaseException as broken:  # nobody waits for this thread: `report` raises it instead
             self._broken = broken
         finally:
-            self._ended, self._load = self._clock.now(), self._machine.load()
             for look, _ in self._open.values():
                 look.end(None)
 
@@ -160,6 +172,8 @@ class Watcher:
                 for index in schedule.due(self._clock.now()):
                     self._begin(ready, index)
                 wait = schedule.left(self._clock.now())
+            elif self._ended is None:
+                self._ended, wait = self._clock.now(), 0.0
             elif self._open:
                 wait = RESOLUTION
             else:
