@@ -133,5 +133,6 @@ def _again(settings: Settings) -> list[str]:
 
 
 def _ini_file(config: pytest.Config) -> list[str]:
-    given = [("-c", config.getoption("inifilename", None)), ("--rootdir", config.getoption("rootdir", None))]
-    return [word for flag, value in given if value for word in (flag, str(Path(value).absolute()))]
+    """Return the flags that lead to the same ini file and root folder, where the user gave any."""
+    given = [("-c", "inifilename", config.inipath), ("--rootdir", "rootdir", config.rootpath)]
+    return [word for flag, name, path in given if config.getoption(name, None) for word in (flag, str(path))]

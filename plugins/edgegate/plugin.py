@@ -15,7 +15,7 @@ from edgegate.errors import UsageFault
 from edgegate.records import Verdict
 from edgegate.report import marking
 from edgegate.report.folder import Document, RunFolder, new_run_dir
-from edgegate.report.run import RUN, Run, uses_edge
+from edgegate.report.run import RUN, Run, gate_name, uses_edge
 from edgegate.settings import Settings
 
 pytest_plugins = ("edgegate.fixtures.edge", "edgegate.fixtures.tenants")
@@ -64,6 +64,12 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["edgegate_run_dir"] = str(node.config.stash[RUN].folder.path)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a mark that names no gate, before anything runs."""
+    for item in items:
+        gate_name(item)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Remember which test runs. Among workers, wait for its turn before any time limit of the test begins."""
@@ -77,6 +83,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """End a test with all that its gate found."""
+    __tracebackhide__ = True
     try:
         result = yield
     except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:

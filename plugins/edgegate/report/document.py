@@ -8,7 +8,7 @@ from typing import Any
 
 from edgegate.records import Verdict
 from edgegate.redaction import redact
-from edgegate.report import page
+from edgegate.report import junit, page
 from edgegate.report.folder import SCHEMA, Document, edgegate_version, write_whole
 from edgegate.report.gate import Evidence
 from edgegate.report.run import Run, Tested
@@ -39,9 +39,10 @@ def build(run: Run, *, exit_status: int) -> Document:
 
 
 def write(document: Document, folder: Path) -> None:
-    """Write report.json and report.html into a run folder."""
+    """Write report.json, report.html and junit.xml into a run folder."""
     write_whole(folder / "report.json", json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     write_whole(folder / "report.html", page.render(document))
+    write_whole(folder / "junit.xml", junit.render(document))
 
 
 def worst(verdicts: Iterable[str]) -> str | None:

@@ -38,7 +38,8 @@ def new_run_dir(base: Path) -> Path:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+    # A log line with stray bytes in it must not keep the report from being written.
+    unfinished.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
     unfinished.replace(path)
 
 

@@ -117,8 +117,12 @@ class Gate:
         """Add the seconds that a stage took."""
         self.evidence.timings[stage] = seconds
 
-    def story(self) -> str:
-        """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and how to see it again."""
+    def story(self, *, then: str = "") -> str:
+        """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and how to see it again.
+
+        Args:
+            then: what ended the test after the findings, if it did not run to its end.
+        """
         found = _traffic_first(self.evidence.findings)
         affected = [one for one in found if one.source is Source.TRAFFIC] or found
         return "\n".join(
@@ -129,6 +133,7 @@ class Gate:
                 *(f"  {one.source}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in found),
                 *self._disagreement(),
                 *(f"note      {text}" for text in self.evidence.notes),
+                *([f"then      {then}"] if then else []),
                 f"again     {self.again}",
             ]
         )

@@ -41,7 +41,7 @@ def settle(item: pytest.Item, error: BaseException | None) -> BaseException | No
     if error is None:
         return GateFailed(gate.story())
     if isinstance(error, _DECISIONS):
-        return GateFailed(f"{gate.story()}\nthen     {error}")
+        return GateFailed(gate.story(then=reason(error)))
     error.add_note(f"Before that, the gate had found:\n{gate.story()}")
     return error
 

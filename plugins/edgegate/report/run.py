@@ -105,9 +105,17 @@ GATE = pytest.StashKey[Gate]()
 
 
 def gate_name(item: pytest.Item) -> str:
-    """Return the name in a test's `edge_gate` mark; empty when it has none."""
+    """Return the name in a test's `edge_gate` mark; empty when it has none.
+
+    Raises:
+        pytest.UsageError: the mark has no name.
+    """
     mark = item.get_closest_marker("edge_gate")
-    return str(mark.args[0]) if mark else ""
+    if mark is None:
+        return ""
+    if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0]:
+        raise pytest.UsageError(f'{item.nodeid}: edge_gate takes the name of the gate, as in edge_gate("isolation").')
+    return mark.args[0]
 
 
 def uses_edge(item: pytest.Item) -> bool:

@@ -1,0 +1,3 @@
+"""`pytester` for the tests of the plugin; nothing else."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,42 @@
+"""docs/report.md and docs/settings.md say what the code does."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from edgegate.limits import Limits
+from edgegate.settings import SETTINGS
+from sample import Suite
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _keys(inner)
+
+
+def test_every_field_of_the_report_is_described(suite: Suite, report: Callable[[], Any]) -> None:
+    suite("verdicts", only="test_dark test_late test_sound")
+
+    told = report()
+    described = set(re.findall(r"[\w]+", " ".join(re.findall(r"`([^`]+)`", (DOCS / "report.md").read_text()))))
+    fields = {*told, *told["edge"], *_keys(told["gates"][0]), *told["settings"][0], *told["versions"]}
+    assert fields | set(told["tests"][0]) | {*told["tests"][0]["findings"][0]} <= described
+
+
+def test_every_setting_is_described() -> None:
+    text = (DOCS / "settings.md").read_text()
+
+    for setting in SETTINGS:
+        assert f"`{setting.env}`" in text
+        assert setting.environment_only or (f"`{setting.flag()}" in text and f"`{setting.ini}`" in text)
+
+
+def test_every_limit_is_described_with_its_value() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", (DOCS / "settings.md").read_text(), re.MULTILINE)
+
+    assert dict(rows) == {name: f"{getattr(Limits(), name):g}" for name in Limits.names()}

@@ -1,0 +1,145 @@
+"""The notebook of a scenario, and which errors mean that the surroundings broke."""
+
+import json
+
+import pytest
+
+from edgegate.errors import EnvironmentFault, LabFault, NeverReady, NotShown, PoisonNotLive
+from edgegate.records import Source, Versions
+from edgegate.report.gate import Gate, inconclusive
+from edgegate.report.outcome import fault_of, headline, reason
+
+PAIR = Versions({"envoy-gateway": "1.8.3", "envoy": "1.37.0"})
+
+
+def _gate() -> Gate:
+    return Gate("isolation", versions=lambda: PAIR, again="pytest x")
+
+
+def test_right_answers_are_counted() -> None:
+    gate = _gate()
+
+    assert gate.expect(Source.TRAFFIC, "a", 200, 200)
+    assert gate.evidence.checks == {"traffic": 1}
+    assert not gate.evidence.findings
+
+
+def test_story_without_traffic_findings() -> None:
+    """When only the status is wrong, the affected are those whose status is, and the disagreement is named."""
+    gate = _gate()
+    gate.expect(Source.TRAFFIC, "a", 200, 200)
+    gate.expect(Source.STATUS, "policy b", "Accepted=False", "Accepted=True")
+    gate.note("the policy was created last")
+
+    assert gate.story(then="the lab: gone") == (
+        "gate isolation: FAIL on Envoy Gateway 1.8.3 × Envoy 1.37.0\n"
+        "affected  policy b\n"
+        "  status: policy b: expected Accepted=False, seen Accepted=True\n"
+        "but       traffic was right: status tells another story\n"
+        "note      the policy was created last\n"
+        "then      the lab: gone\n"
+        "again     pytest x"
+    )
+
+
+def test_story_when_versions_cannot_be_asked_any_more() -> None:
+    answers = iter([PAIR])
+
+    def ask() -> Versions:
+        for one in answers:
+            return one
+        raise LabFault("the supervisor is gone")
+
+    gate = Gate("isolation", versions=ask, again="pytest x")
+    gate.expect(Source.TRAFFIC, "a", 200, 404)
+
+    assert "Envoy 1.37.0 (as it was at the start; now: the supervisor is gone)" in gate.story()
+
+
+def test_must_in_time() -> None:
+    gate = _gate()
+
+    with gate.must(Source.TRAFFIC, "a", 302):
+        pass
+
+    assert gate.evidence.checks == {"traffic": 1}
+
+
+def test_must_that_saw_nothing() -> None:
+    gate = _gate()
+
+    with gate.must(Source.TRAFFIC, "a", 302):
+        raise NeverReady("login", limit="2.00 s", last=None)
+
+    (finding,) = gate.evidence.findings
+    assert (finding.expected, finding.seen) == ("302 within 2.00 s", "nothing")
+
+
+def test_must_lets_other_trouble_pass() -> None:
+    with pytest.raises(LabFault), _gate().must(Source.TRAFFIC, "a", 302):
+        raise LabFault("gone")
+
+
+def test_poison() -> None:
+    gate = _gate()
+    gate.poison("a missing secret", live=True, evidence="500")
+
+    assert gate.evidence.poison == {"what": "a missing secret", "evidence": "500"}
+    with pytest.raises(PoisonNotLive) as dead:
+        gate.poison("a missing secret", live=False, evidence="200")
+    assert str(dead.value) == (
+        "the poison had no effect: a missing secret; seen: 200. What survived it proves nothing."
+    )
+
+
+def test_evidence_is_plain() -> None:
+    """It crosses from worker to controller, which takes no enum."""
+    gate = _gate()
+    gate.expect(Source.DATA_PLANE, "listener", 0, 1)
+    gate.expect(Source.TRAFFIC, "a", 200, 200)
+
+    data = gate.evidence.as_data()
+    assert data == json.loads(json.dumps(data))
+    assert type(data["findings"][0]["source"]) is str
+    assert {type(key) for key in data["checks"]} == {str}
+
+
+def test_inconclusive() -> None:
+    with pytest.raises(NotShown, match="no contrib Envoy"):
+        inconclusive("no contrib Envoy")
+
+
+def _raised_from(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+LATE = NeverReady("x", limit="1 s", last=None)
+
+
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (LATE, LATE),
+        (ExceptionGroup("g", [LATE, ExceptionGroup("h", [LATE])]), LATE),
+        (_raised_from(RuntimeError(), LATE), LATE),
+        (_raised_from(RuntimeError(), ExceptionGroup("g", [LATE])), LATE),
+        (ExceptionGroup("g", [LATE, ValueError()]), None),
+        (_raised_from(AssertionError(), LATE), None),
+        (_raised_from(pytest.fail.Exception("x"), LATE), None),  # type: ignore[arg-type]
+        (KeyboardInterrupt(), None),
+        (ValueError(), None),
+    ],
+)
+def test_fault_of(error: BaseException, fault: EnvironmentFault | None) -> None:
+    assert fault_of(error) is fault
+
+
+def test_texts() -> None:
+    told = LabFault("gone")
+    told.add_note("and a note")
+
+    assert reason(told) == "gone\nand a note"
+    assert reason(LabFault()) == "LabFault"
+    assert headline("  one\ntwo") == "one"
+    assert headline("x" * 200) == "x" * 159 + "…"
