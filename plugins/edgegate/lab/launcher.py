@@ -85,9 +85,8 @@ def _listener(folder: Path) -> socket.socket:
 
 
 def environment() -> dict[str, str]:
-    """Return what the supervisor and commands in the lab get: nothing of ours but where programs are."""
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "PYTHONPATH": str(Path(edgegate.__file__).parents[1]),
-        "LANG": "C.UTF-8",
-    }
+    """Return what the supervisor and commands in the lab get: nothing of ours but where programs and libraries are."""
+    found = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+    if "LD_LIBRARY_PATH" in os.environ:  # our own interpreter may need it
+        found["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    return {**found, "PYTHONPATH": str(Path(edgegate.__file__).parents[1])}

@@ -1,0 +1,137 @@
+"""A lab without root: in a user namespace, out of which only the lab can be reached.
+
+As root the tests become another user first. That user may not be able to read where Python and edgegate are (a home
+folder of root), so both are bound to a place that everybody can read, in a mount namespace of the test's own.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import edgegate
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+STAGE = """
+set -e
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/python /mnt/edgegate
+mkdir -m 777 /mnt/home
+mount --bind "$1" /mnt/python
+mount --bind "$2" /mnt/edgegate
+mount --bind "$3" /mnt/home
+chown 65534:65534 /mnt/home
+shift 3
+exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+"""
+IS_ROOT = Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"] and os.geteuid() == 0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return a function that runs a script as an ordinary user; its arguments start with a folder of that user."""
+    home = tmp_path / "home"
+    home.mkdir()
+    package = Path(edgegate.__file__).parents[1]
+
+    def run_script(script: str, *words: str, before: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
+        argv, env, folder = [sys.executable], dict(os.environ), str(home)
+        if IS_ROOT:
+            python = Path(sys.base_prefix)
+            stage = ["unshare", "--mount", "sh", "-c", STAGE, "stage", str(python), str(package), str(home)]
+            argv = [*stage, *before, f"/mnt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"]
+            env |= {"PYTHONPATH": "/mnt/edgegate", "LD_LIBRARY_PATH": "/mnt/python/lib", "HOME": "/mnt/home"}
+            folder = "/mnt/home"
+        return subprocess.run(
+            [*argv, "-B", "-c", script, folder, *words],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+
+    return run_script
+
+
+WHOLE_LIFE = """
+import http.client, os, pathlib, sys
+from edgegate.lab import ProcessSpec, Ready, registry, sandbox
+assert os.geteuid() != 0 or "4294967295" not in open("/proc/self/uid_map").read()
+sandbox.ensure_privileges()
+lab = sandbox.create(pathlib.Path(sys.argv[1]) / "labs/lab", "lab", needs_mib=0, keep=True)
+web = (sys.executable, "-m", "http.server", "80", "--directory", "/etc")
+lab.start(ProcessSpec("web", web, dict(os.environ), ready=Ready("http", "http://127.0.0.1/hosts")))
+lab.run(["ip", "netns", "add", "pod"])
+lab.run(["ip", "netns", "exec", "pod", "ip", "link", "set", "lo", "up"])
+connection = http.client.HTTPConnection(lab.net.lab_ip, 80)
+connection.request("GET", "/hosts")
+print(connection.getresponse().status, lab.run(["id", "-u"]).stdout.strip())
+connection.close()
+lab.release()
+"""
+COME_BACK = """
+import http.client, pathlib, subprocess, sys
+from edgegate.lab import Tools, registry, sandbox
+from edgegate.lab.control import enter_argv
+lab = registry.attach(pathlib.Path(sys.argv[1]) / "labs/lab")
+inside = subprocess.run([*enter_argv(lab, Tools()), "id", "-u"], capture_output=True, text=True, check=True)
+sandbox.ensure_privileges(lab.record.launcher_pid)
+connection = http.client.HTTPConnection(lab.net.lab_ip, 80)
+connection.request("GET", "/hosts")
+print(connection.getresponse().status, inside.stdout.strip())
+connection.close()
+lab.down()
+print(registry.alive(lab.folder))
+"""
+
+
+def test_a_kept_lab_is_made_and_used_again(run: Run) -> None:
+    made = run(WHOLE_LIFE)
+    assert made.stderr == ""
+    assert made.stdout == "200 0\n"
+    back = run(COME_BACK)
+    assert back.stderr == ""
+    assert back.stdout == "200 0\nFalse\n"
+
+
+CREATE = """
+import pathlib, sys
+from edgegate.lab import sandbox
+sandbox.create(pathlib.Path(sys.argv[1]) / "labs/lab", "lab", needs_mib=0)
+"""
+
+
+def test_without_privileges_a_lab_is_refused(run: Run) -> None:
+    refused = run(CREATE)
+    assert refused.stderr.splitlines()[-1].startswith(
+        "edgegate.errors.SandboxNotPermitted: the sandbox of the lab cannot be made: "
+        "unshare: unshare failed: Operation not permitted"
+    )
+
+
+ENSURE = "from edgegate.lab import sandbox; sandbox.ensure_privileges()"
+
+
+def test_a_kernel_that_allows_no_user_namespaces(run: Run) -> None:
+    """The limit counts for each user namespace, so the test makes one in which it is 0."""
+    limit = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set -all "$@"'
+    forbid = ("unshare", "--user", "--map-root-user", "sh", "-c", limit, "forbid")
+    refused = run(ENSURE, before=forbid)
+    assert refused.stderr.splitlines()[-1] == (
+        "edgegate.errors.SandboxNotPermitted: the sandbox of the lab cannot be made: [Errno 28] No space left on "
+        "device: user.max_user_namespaces is 0. Run as root, or `sysctl -w user.max_user_namespaces=10000` as root."
+    )
+
+
+def test_a_process_with_threads_is_refused(run: Run) -> None:
+    threads = "import threading; threading.Thread(target=threading.Event().wait, args=(5,), daemon=True).start()\n"
+    refused = run(threads + ENSURE)
+    assert refused.stderr.splitlines()[-1] == (
+        "edgegate.errors.SandboxNotPermitted: the sandbox of the lab cannot be made: [Errno 22] Invalid argument: "
+        "this process has 2 threads. Run as root, or without what starts threads before the lab is made."
+    )
