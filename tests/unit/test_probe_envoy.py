@@ -193,6 +193,21 @@ def test_log_has_the_text_of_every_kind(version: str) -> None:
     assert found[4].xds == "lds"
 
 
+def test_log_of_incremental_updates_tells_each_refusal_once() -> None:
+    """Captured from 1.38.3: every refusal is logged by two layers."""
+    line = (
+        "[2026-11-30 14:52:59.{moment}][2978][warning][config] [source/extensions/x.cc:282] {via} config for "
+        "type.googleapis.com/envoy.config.listener.v3.Listener rejected: Error adding/updating listener(s) "
+        "default/eg/http: error adding listener named 'default/eg/http': address is necessary\n\n"
+    )
+    text = "".join(line.format(moment=449 + index, via=via) for index, via in enumerate(("delta", "gRPC") * 2))
+
+    found = rejections_in_log(text)
+
+    assert [refused.attempted for refused in found] == ["2026-11-30 14:52:59.449", "2026-11-30 14:52:59.451"]
+    assert {(refused.xds, refused.resource) for refused in found} == {("lds", "default/eg/http")}
+
+
 def test_log_of_a_control_plane_names_the_kind() -> None:
     text = (
         "[2026-11-30 14:28:01.870][7][info][main] [source/server/server.cc:1] starting\n"

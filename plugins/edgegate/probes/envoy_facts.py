@@ -17,7 +17,7 @@ _COUNTERS = (
 
 _LOGGED = re.compile(
     r"\[(?P<time>\d{4}-[\d-]+ [\d:.]+)\][^\n]*?"
-    r"(?:(?:gRPC|delta|REST) config for (?P<type>\S+)|Filesystem config update) rejected: (?P<details>.*)",
+    r"(?:(?P<via>gRPC|delta|REST) config for (?P<type>\S+)|Filesystem config update) rejected: (?P<details>.*)",
     re.DOTALL,
 )
 _LOG_LINE = re.compile(r"^(?=\[\d{4}-)", re.MULTILINE)
@@ -169,8 +169,19 @@ def read_rejections(dynamic: list[dict[str, Any]]) -> tuple[Rejection, ...]:
 
 
 def rejections_in_log(text: str) -> tuple[Rejection, ...]:
-    """Return every refusal that Envoy logged (level warning), oldest first."""
-    return tuple(_logged(found) for line in _LOG_LINE.split(text) if (found := _LOGGED.match(line)))
+    """Return every refusal that Envoy logged (level warning), oldest first.
+
+    Incremental xDS logs each twice, as `delta config` and directly after it as `gRPC config`; the first is kept.
+    """
+    found: list[Rejection] = []
+    before = ""
+    for line in filter(None, map(_LOGGED.match, _LOG_LINE.split(text))):
+        refused, via = _logged(line), line["via"] or ""
+        again = (before, via) == ("delta", "gRPC") and refused.details == found[-1].details
+        if not again:
+            found.append(refused)
+        before = via
+    return tuple(found)
 
 
 def _logged(line: re.Match[str]) -> Rejection:

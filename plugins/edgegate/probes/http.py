@@ -98,6 +98,9 @@ class HttpProbe:
     ) -> Answer:
         """Return what came of one request. Never raises for what a server does or fails to do.
 
+        Raises:
+            ValueError: the path is not ASCII.
+
         Args:
             method: any method.
             path: path and query, sent as they are.

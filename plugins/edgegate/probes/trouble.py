@@ -48,7 +48,8 @@ def _tls(trouble: ssl.SSLError) -> str:
         return "tls: closed in the handshake"
     if isinstance(trouble, ssl.SSLCertVerificationError):
         return f"tls: {trouble.verify_message}"
-    return f"tls: {(trouble.reason or str(trouble)).lower().replace('_', ' ')}"
+    reason: str = getattr(trouble, "reason", None) or str(trouble.args[-1])
+    return f"tls: {reason.lower().replace('_', ' ')}"
 
 
 def _causes(trouble: BaseException) -> Iterator[BaseException]:
