@@ -16,7 +16,7 @@ from pathlib import Path
 from edgegate.artifacts.job import Job, Made
 from edgegate.artifacts.toolchain import Toolchain, find_go
 from edgegate.command import Completed
-from edgegate.errors import DigestMismatch
+from edgegate.errors import BuildFailed, DigestMismatch
 from edgegate.pins import GoRecipe
 from edgegate.resources import resource
 
@@ -40,13 +40,12 @@ def make(job: Job) -> Made:
     """Build the binaries of a Go pin and copy its files; see `Builder`."""
     recipe = job.pin.recipe
     assert isinstance(recipe, GoRecipe)
-    go = find_go(job, minimum=None)
-    module = _download(job, go, recipe)
+    module = _download_by_any(job, recipe)
     for folder in recipe.files:
         job.step(f"copying {folder}")
         shutil.copytree(module.folder / folder, job.files / folder, copy_function=shutil.copyfile)
     if not (recipe.binaries or recipe.native):
-        return Made(binaries={}, built_with=go.version)
+        return Made(binaries={})
     go = find_go(job, minimum=module.go_line)
     _write_wrapper(job, recipe, module)
     call = partial(
@@ -71,6 +70,17 @@ def go_environment(job: Job) -> dict[str, str]:
         "GO111MODULE": "on",
         "CGO_ENABLED": "0",
     }
+
+
+def _download_by_any(job: Job, recipe: GoRecipe) -> _Module:
+    """Download the module; a go that is too old for it says how new it has to be."""
+    try:
+        return _download(job, find_go(job, minimum=None), recipe)
+    except BuildFailed as error:
+        newer = re.search(r"requires go (?:>=|\\u003e=) ([0-9.]+)", error.tail)
+        if newer is None:
+            raise
+        return _download(job, find_go(job, minimum=newer[1]), recipe)
 
 
 def _download(job: Job, go: Toolchain, recipe: GoRecipe) -> _Module:

@@ -3,21 +3,25 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from edgegate.command import Completed
 from edgegate.errors import CommandFailed
 
 _PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+_NOT_FOUND, _NO_PROGRAM = 127, "no such program"
 # Run by a second interpreter and not by preexec_fn, which is unsafe beside the thread that draws progress.
 _DIE_WITH_PARENT = (
     "import ctypes, os, sys\n"
     f"ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {_SIGKILL}, 0, 0, 0)\n"
     "os.getppid() == int(sys.argv[1]) or os._exit(1)\n"
-    "os.execvp(sys.argv[2], sys.argv[2:])\n"
+    "try: os.execvp(sys.argv[2], sys.argv[2:])\n"
+    f"except FileNotFoundError: os.write(2, b'{_NO_PROGRAM}'); os._exit({_NOT_FOUND})\n"
 )
+_Child = subprocess.Popen[str]
 _GRACE = 10.0
 """Seconds that an interrupted step has for its own clean-up."""
 
@@ -45,6 +49,7 @@ class Run(Protocol):
 
         Raises:
             CommandFailed: its status is not 0.
+            FileNotFoundError: there is no such program.
         """
         ...
 
@@ -58,47 +63,69 @@ def run_step(
     on_line: Callable[[str], None] | None = None,
 ) -> Completed:
     """Run a step of a build; see `Run`."""
-    with log.open("a+", encoding="utf-8") as sink:
+    with log.open("a+", encoding="utf-8", errors="replace") as sink:
         sink.write(f"$ {' '.join(argv)}\n")
         sink.flush()
         begin = sink.tell()
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *argv],
-            env=env,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=sink if on_line is None else subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-        try:
-            stdout = _follow(child, sink.write, on_line)
-            status = child.wait()
-        finally:
-            _end(child)
+        status, stdout = _follow(argv, env, cwd, sink, on_line) if on_line else _capture(argv, env, cwd, sink)
         sink.flush()
         sink.seek(begin)
         written = sink.read()
-    if status != 0:
-        raise CommandFailed(list(argv), status=status, output=written)
+        if status == _NOT_FOUND and written.startswith(_NO_PROGRAM):
+            raise FileNotFoundError(argv[0])
+        if status != 0:
+            # Standard output of a command that is asked for data is worth a place in the log only when it failed.
+            sink.write("" if on_line else stdout)
+            raise CommandFailed(list(argv), status=status, output=written if on_line else stdout + written)
     return Completed(argv=tuple(argv), status=status, stdout=stdout, stderr="" if on_line else written)
 
 
+def _start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path, stdout: IO[str] | int, stderr: IO[str] | int
+) -> _Child:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *argv],
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        errors="replace",
+    )
+
+
 def _follow(
-    child: "subprocess.Popen[str]", note: Callable[[str], object], on_line: Callable[[str], None] | None
-) -> str:
-    lines = []
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path, sink: IO[str], on_line: Callable[[str], None]
+) -> tuple[int, str]:
+    """Return status and output; both outputs go to the log together, line by line."""
+    child = _start(argv, env, cwd, subprocess.PIPE, subprocess.STDOUT)
     assert child.stdout is not None
-    for line in child.stdout:
-        lines.append(line)
-        note(line)
-        if on_line is not None:
+    lines = []
+    try:
+        for line in child.stdout:
+            lines.append(line)
+            sink.write(line)
             on_line(line.rstrip("\n"))
-    return "".join(lines)
+        child.wait()
+    finally:
+        _end(child)
+    return child.returncode, "".join(lines)
 
 
-def _end(child: "subprocess.Popen[str]") -> None:
+def _capture(argv: Sequence[str], env: Mapping[str, str], cwd: Path, sink: IO[str]) -> tuple[int, str]:
+    """Return status and standard output; the other output goes to the log."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        child = _start(argv, env, cwd, output, sink)
+        try:
+            child.wait()
+        finally:
+            _end(child)
+        output.seek(0)
+        return child.returncode, output.read()
+
+
+def _end(child: _Child) -> None:
     if child.stdout is not None:
         child.stdout.close()
     if child.poll() is not None:

@@ -13,6 +13,10 @@ EVERY = 15.0
 """Seconds between two lines about one step where lines cannot be drawn over."""
 
 
+REDRAW = 0.1
+"""Seconds between two drawings of the bars."""
+
+
 class Progress(Protocol):
     """Listens to the store."""
 
@@ -71,12 +75,15 @@ class Lines:
 
 
 class Drawn:
-    """Bars on a terminal; used with `with`."""
+    """Bars on a terminal; used with `with`. They are drawn by whoever calls.
 
-    def __init__(self, console: Console) -> None:
-        self._bars = Bars(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
-        )
+    A thread that draws would forbid this process to enter a user namespace, which a lab without root needs.
+    """
+
+    def __init__(self, console: Console, clock: Clock = MONOTONIC) -> None:
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+        self._bars = Bars(*columns, console=console, transient=True, auto_refresh=False)
+        self._clock, self._drawn = clock, -REDRAW
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -97,6 +104,9 @@ class Drawn:
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(what, total=None)
         self._bars.update(self._tasks[what], description=f"{what}: {doing}{_far(at, of)}", total=of, completed=at or 0)
+        if self._clock.now() - self._drawn >= REDRAW:
+            self._drawn = self._clock.now()
+            self._bars.refresh()
 
     def done(self, what: str, seconds: float) -> None:
         """Replace the bar by a line with the duration."""

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -93,7 +93,16 @@ class Store:
         self, pins: Pins, selection: Selection, names: Iterable[str], progress: Progress = QUIET
     ) -> dict[str, Artifact]:
         """Return the artifacts of several components in their selected versions; see `ensure`."""
-        return {name: self.ensure(pins, name, selection.version(name), progress) for name in names}
+        wanted = [(name, selection.version(name)) for name in names]
+        return {artifact.name: artifact for artifact in self.ensure_each(pins, wanted, progress)}
+
+    def ensure_each(self, pins: Pins, wanted: Sequence[tuple[str, str]], progress: Progress = QUIET) -> list[Artifact]:
+        """Return the artifact of each name and version, in their order; see `ensure`."""
+        missing = [(name, version) for name, version in wanted if self.find(pins, name, version) is None]
+        for number, (name, version) in enumerate(missing, start=1):
+            progress.say(f"{number} of {len(missing)}: {name} {version}")
+            self.ensure(pins, name, version, progress)
+        return [self.ensure(pins, name, version, progress) for name, version in wanted]
 
     def _place(self, pin: Pin, version: str) -> Path:
         return self.root / "store" / f"{pin.name}-{pin.check(version)}-{self.key(pin, version)[:16]}"

@@ -190,10 +190,12 @@ class Pins:
             origin = origins if isinstance(origins, str) else origins.get(name, "--edge-set")
             choices[name] = Chosen(version, origin)
         for name, pin in self.pins.items():
-            leader = choices[name].version
-            for other, version in pin.companions.get(leader, {}).items():
+            leader = choices[name]
+            # The companions of a default are the defaults of their pins: the reader has seen to that.
+            companions = {} if leader.origin == FROM_PINS else pin.companions.get(leader.version, {})
+            for other, version in companions.items():
                 if other not in asked:
-                    choices[other] = Chosen(version, f"companion of {name} {leader}")
+                    choices[other] = Chosen(version, f"companion of {name} {leader.version}")
         return Selection(choices)
 
     def for_image(self, image: str) -> tuple[Pin, str]:
