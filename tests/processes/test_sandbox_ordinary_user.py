@@ -15,7 +15,6 @@ import pytest
 import edgegate
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
 STAGE = """
 set -e
 mount -t tmpfs tmpfs /mnt
@@ -30,34 +29,31 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 """
 IS_ROOT = Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"] and os.geteuid() == 0
 
+POWERLESS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+"""Root of a user namespace, as who an ordinary user runs these tests, becomes like an ordinary user again."""
+
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Return a function that runs a script as an ordinary user; its arguments start with a folder of that user."""
-    home = tmp_path / "home"
+def run(privileged: None, tmp_path: Path) -> Run:
+    """Return a function that runs scripts one by one as one ordinary user; each gets a folder of that user."""
+    home, package, python = tmp_path / "home", Path(edgegate.__file__).parents[1], Path(sys.base_prefix)
     home.mkdir()
-    package = Path(edgegate.__file__).parents[1]
+    env = {**os.environ, "SCRIPTS_PYTHON": sys.executable, "SCRIPTS_HOME": str(home)}
+    become = list(POWERLESS)
+    if IS_ROOT:
+        become = ["unshare", "--mount", "sh", "-c", STAGE, "stage", str(python), str(package), str(home)]
+        interpreter = f"/mnt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+        env |= {"SCRIPTS_PYTHON": interpreter, "SCRIPTS_HOME": "/mnt/home"}
+        env |= {"PYTHONPATH": "/mnt/edgegate", "LD_LIBRARY_PATH": "/mnt/python/lib"}
 
-    def run_script(script: str, *words: str, before: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
-        argv, env, folder = [sys.executable], dict(os.environ), str(home)
-        if IS_ROOT:
-            python = Path(sys.base_prefix)
-            stage = ["unshare", "--mount", "sh", "-c", STAGE, "stage", str(python), str(package), str(home)]
-            argv = [*stage, *before, f"/mnt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"]
-            env |= {"PYTHONPATH": "/mnt/edgegate", "LD_LIBRARY_PATH": "/mnt/python/lib", "HOME": "/mnt/home"}
-            folder = "/mnt/home"
-        return subprocess.run(
-            [*argv, "-B", "-c", script, folder, *words],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=30,
-        )
+    def run_scripts(*scripts: str, before: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
+        argv = [*become, *before, "sh", "-ec", EACH, "each", *scripts]
+        return subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=30)
 
-    return run_script
+    return run_scripts
 
 
+EACH = 'for script; do "$SCRIPTS_PYTHON" -B -c "$script" "$SCRIPTS_HOME"; done'
 WHOLE_LIFE = """
 import http.client, os, pathlib, sys
 from edgegate.lab import ProcessSpec, Ready, registry, sandbox
@@ -91,12 +87,9 @@ print(registry.alive(lab.folder))
 
 
 def test_a_kept_lab_is_made_and_used_again(run: Run) -> None:
-    made = run(WHOLE_LIFE)
-    assert made.stderr == ""
-    assert made.stdout == "200 0\n"
-    back = run(COME_BACK)
-    assert back.stderr == ""
-    assert back.stdout == "200 0\nFalse\n"
+    done = run(WHOLE_LIFE, COME_BACK)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["200 0", "200 0", "False"]
 
 
 CREATE = """
