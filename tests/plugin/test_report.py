@@ -101,6 +101,7 @@ def test_report_json(suite: Suite, report: Callable[[], Any]) -> None:
         "subject": "tenant-a https",
         "expected": "200",
         "seen": "connection reset",
+        "during": "",
     }
 
 

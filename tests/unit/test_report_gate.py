@@ -56,6 +56,25 @@ def test_story_when_versions_cannot_be_asked_any_more() -> None:
     assert "Envoy 1.37.0 (as it was at the start; now: the supervisor is gone)" in gate.story()
 
 
+def test_phase_is_told_and_nobody_is_affected_twice() -> None:
+    """A phase without a finding was right; what is found outside any has none."""
+    gate = _gate()
+    with gate.during("warm"):
+        gate.expect(Source.TRAFFIC, "a https", 200, 200)
+    with gate.during("after cold restart"):
+        gate.expect(Source.TRAFFIC, "a https", 200, 404)
+        gate.note("took long")
+    gate.expect(Source.TRAFFIC, "a https", 200, 503)
+
+    assert gate.evidence.phases == ["warm", "after cold restart"]
+    assert gate.story().splitlines()[1:-1] == [
+        "affected  a https",
+        "  traffic, after cold restart: a https: expected 200, seen 404",
+        "  traffic: a https: expected 200, seen 503",
+        "note      after cold restart: took long",
+    ]
+
+
 def test_must_in_time() -> None:
     gate = _gate()
 

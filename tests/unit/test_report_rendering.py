@@ -94,6 +94,14 @@ def test_page_shows_stages_on_one_scale() -> None:
     assert all(f'style="width:{width}"' in text for width in ("25.0%", "100.0%", "0.0%"))
 
 
+def test_page_shows_which_phase_was_wrong() -> None:
+    finding = {"source": "traffic", "during": "cold", "subject": "a", "expected": "200", "seen": "404"}
+
+    text = page.render(_document(_test("a", "fail", findings=[finding], phases=["warm", "cold"])))
+
+    assert '<span class="pass">warm</span> → <span class="fail">cold</span>' in text
+
+
 def test_page_compares_asked_with_running() -> None:
     versions = {"asked": {"envoy": {"version": "1.38.3", "origin": "pins.toml"}}, "running": {"envoy": "1.37.0"}}
 

@@ -91,6 +91,7 @@ def _test(test: Document) -> str:
     shown = "" if test["verdict"] == Verdict.PASS else " open"
     parts = [
         _fact("Poison", test["poison"] and f"{test['poison']['what']} (live: {test['poison']['evidence']})"),
+        _phases(test),
         _findings(test["findings"]),
         "" if test["findings"] else _block("Reason", test["reason"]),
         *(_block(f"Inconclusive in {fault['phase']}", fault["reason"]) for fault in test["faults"][1:]),
@@ -117,8 +118,15 @@ def _block(name: str, text: str | None) -> str:
 def _findings(findings: list[Document]) -> str:
     if not findings:
         return ""
-    rows = [[escape(one[key]) for key in ("source", "subject", "expected", "seen")] for one in findings]
-    return f"<h3>Findings</h3>{_table(['source', 'affected', 'expected', 'seen'], rows)}"
+    rows = [[escape(one[key]) for key in ("source", "during", "subject", "expected", "seen")] for one in findings]
+    return f"<h3>Findings</h3>{_table(['source', 'during', 'affected', 'expected', 'seen'], rows)}"
+
+
+def _phases(test: Document) -> str:
+    """Return the phases in their order; one with a finding is red."""
+    wrong = {one["during"] for one in test["findings"]}
+    marks = [f'<span class="{"fail" if name in wrong else "pass"}">{escape(name)}</span>' for name in test["phases"]]
+    return f'<p><span class="soft">Phases:</span> {" → ".join(marks)}</p>' if marks else ""
 
 
 def _plain_table(table: dict[str, Any]) -> str:
