@@ -27,28 +27,28 @@ def test_unusable_secret(
 ) -> None:
     """A policy whose Secret cannot be used closes its own route and nothing else; a usable Secret opens it."""
     bad = tenant("bad")
-    with login.neighbours_unharmed("warm"):
+    with login.phase("warm"):
         policy = oidc_policy(bad, target, state)
-        login.refused(policy, "warm")
+        login.refused(policy)
 
-    login.cold_restart()
-    login.refused(policy, "after cold restart")
+    with login.after_cold_restart():
+        login.refused(policy)
 
-    with login.neighbours_unharmed("recovery"):
+    with login.phase("recovery"):
         policy.repair()
-        login.asked_to_log_in(policy, "recovery")
+        login.asked_to_log_in(policy)
 
 
 @pytest.mark.parametrize("target", Target)
 def test_valid_policy(login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory, target: Target) -> None:
     """A valid policy sends its own tenant's visitors to the provider and changes nothing for anybody else."""
     guarded = tenant("guarded")
-    with login.neighbours_unharmed("warm"):
+    with login.phase("warm"):
         policy = oidc_policy(guarded, target, SecretState.VALID)
-        login.asked_to_log_in(policy, "warm")
+        login.asked_to_log_in(policy)
 
-    login.cold_restart()
-    login.asked_to_log_in(policy, "after cold restart")
+    with login.after_cold_restart():
+        login.asked_to_log_in(policy)
 
 
 @pytest.mark.parametrize("target", Target)
@@ -57,20 +57,20 @@ def test_valid_beside_missing(
 ) -> None:
     """A valid and an unusable policy of two tenants on one listener do not disturb each other."""
     guarded, bad = tenant("guarded"), tenant("bad")
-    with login.neighbours_unharmed("warm"):
+    with login.phase("warm"):
         broken = oidc_policy(bad, target, SecretState.MISSING)
         valid = oidc_policy(guarded, target, SecretState.VALID)
-        login.refused(broken, "warm")
-        login.asked_to_log_in(valid, "warm")
+        login.refused(broken)
+        login.asked_to_log_in(valid)
 
-    login.cold_restart()
-    login.refused(broken, "after cold restart")
-    login.asked_to_log_in(valid, "after cold restart")
+    with login.after_cold_restart():
+        login.refused(broken)
+        login.asked_to_log_in(valid)
 
 
 def test_login_works(login: Login, tenant: TenantFactory, oidc_policy: OidcPolicyFactory) -> None:
     """A visitor is sent to the provider, logs in, comes back, sees the site, logs out, and must log in again."""
     guarded = tenant("guarded")
     policy = oidc_policy(guarded, Target.ROUTE, SecretState.VALID)
-    login.asked_to_log_in(policy, "login")
+    login.asked_to_log_in(policy)
     login.complete_round(policy)

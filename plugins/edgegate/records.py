@@ -38,6 +38,8 @@ class Finding:
     """What is right."""
     seen: str
     """What was there instead."""
+    during: str = ""
+    """Phase of the scenario, as `after cold restart`; empty where it has none."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Guard:
         self._gate, self._neighbours, self._authority, self._limits = gate, neighbours, authority, limits
 
     @contextmanager
-    def unharmed(self, proxy: Proxy, during: str) -> Iterator[None]:
+    def unharmed(self, proxy: Proxy) -> Iterator[None]:
         """Watch the neighbours while the block runs, then edit them, and add what was wrong to the gate.
 
         Right is: every look at every neighbour, over HTTP and HTTPS, was answered by its own origin with its own
@@ -40,21 +40,21 @@ class Guard:
         with proxy.admin() as admin, Watch(self._targets()) as watch:
             before = admin.rejected()
             yield
-            self.canaries(during)
+            self.canaries()
             watched = watch.stop()
-            self._judge_traffic(watched, during)
-            self._judge_updates(admin, RejectionDelta.between(before, admin.rejected()), during)
+            self._judge_traffic(watched)
+            self._judge_updates(admin, RejectionDelta.between(before, admin.rejected()))
 
-    def relit(self, proxy: Proxy, during: str) -> None:
+    def relit(self, proxy: Proxy) -> None:
         """Judge the neighbours of a proxy that has just started cold."""
         for subject, answer in self._still_dark().items():
-            expected = f"200 from its own origin with its own certificate within {self._limits.shown('relit')}"
-            self._gate.check(Source.TRAFFIC, f"{subject}, {during}", expected, answer.describe(), right=False)
-        self.canaries(during)
+            expected = f"200, its own origin and certificate, within {self._limits.shown('relit')}"
+            self._gate.check(Source.TRAFFIC, subject, expected, answer.describe(), right=False)
+        self.canaries()
         with proxy.admin() as admin:
-            self._judge_updates(admin, RejectionDelta.between({}, admin.rejected()), during)
+            self._judge_updates(admin, RejectionDelta.between({}, admin.rejected()))
 
-    def canaries(self, during: str) -> None:
+    def canaries(self) -> None:
         """Edit every neighbour's route, give the first one a new listener, and judge whether both reach the wire."""
         value = secrets.token_hex(4)
         first = self._neighbours[0]
@@ -64,18 +64,18 @@ class Guard:
         deadline = Deadline.after(self._limits.canary)
         for neighbour in self._neighbours:
             edited = f"the answer after its route was edited ({CANARY}: {value})"
-            self._judge_canary(neighbour, edited, during, deadline, value=value)
-        self._judge_canary(first, f"an answer from its new listener {added}", during, deadline, host=added)
+            self._judge_canary(neighbour, edited, deadline, value=value)
+        self._judge_canary(first, f"an answer from its new listener {added}", deadline, host=added)
         first.drop_hosts()
 
     def _judge_canary(
-        self, tenant: Tenant, what: str, during: str, deadline: Deadline, *, value: str = "", host: str | None = None
+        self, tenant: Tenant, what: str, deadline: Deadline, *, value: str = "", host: str | None = None
     ) -> None:
         def right(answer: Answer) -> bool:
             return answer.marker == tenant.marker and (not value or answer.header(CANARY) == value)
 
         with (
-            self._gate.must(Source.TRAFFIC, f"canary edit of {tenant.name}, {during}", what),
+            self._gate.must(Source.TRAFFIC, f"canary edit of {tenant.name}", what),
             tenant.probe(tls=True, host=host) as probe,
         ):
             wait_for_answer(probe, right, what=what, within=deadline)
@@ -109,19 +109,17 @@ class Guard:
             targets += [*both(http), *both(https)]
         return targets
 
-    def _judge_traffic(self, watched: WatchReport, during: str) -> None:
+    def _judge_traffic(self, watched: WatchReport) -> None:
         for target in watched.targets:
             seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
             right = f"right in all {target.looks} looks"
-            self._gate.check(Source.TRAFFIC, f"{target.name}, {during}", right, seen, right=not target.outages)
-        self._gate.note(f"{during}: {watched.describe()}")
+            self._gate.check(Source.TRAFFIC, target.name, right, seen, right=not target.outages)
+        self._gate.note(watched.describe())
 
-    def _judge_updates(self, admin: EnvoyAdmin, refused: RejectionDelta, during: str) -> None:
+    def _judge_updates(self, admin: EnvoyAdmin, refused: RejectionDelta) -> None:
         texts = "; ".join(f"{one.resource}: {one.details}" for one in admin.rejection_texts())
         seen = f"{refused.describe()} ({texts or 'no text kept'})"
-        self._gate.check(
-            Source.DATA_PLANE, f"Envoy's configuration, {during}", "no update refused", seen, right=not refused.grown
-        )
+        self._gate.check(Source.DATA_PLANE, "Envoy's configuration", "no update refused", seen, right=not refused.grown)
 
 
 def served(tenant: Tenant, answer: Answer) -> bool:

@@ -1,13 +1,14 @@
 """What a gate on OIDC policies checks: who is refused, who is sent to the provider, and who must not notice."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from edgegate.clock import Deadline
 from edgegate.edge import Edge
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.guard import Guard
 from edgegate.edge.oidc_policy import CALLBACK, LOGOUT, OidcPolicy
+from edgegate.errors import NeverReady
 from edgegate.probes.browser import Browser, Page
 from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
@@ -23,34 +24,36 @@ class LoginScenario:
         self._edge, self._gate, self._guard = edge, gate, guard
 
     @contextmanager
-    def neighbours_unharmed(self, during: str) -> Iterator[None]:
-        """Watch the neighbours while the block runs; what was wrong becomes a finding."""
-        with self._guard.unharmed(self._edge.proxy(), during):
+    def phase(self, name: str) -> Iterator[None]:
+        """Watch the neighbours while the block runs; what was wrong becomes a finding of this phase."""
+        with self._gate.during(name), self._guard.unharmed(self._edge.proxy()):
             yield
 
-    def cold_restart(self) -> None:
-        """Restart the proxy with nothing cached, and judge whether the neighbours come back."""
-        self._guard.relit(self._edge.cold_restart(), "after cold restart")
+    @contextmanager
+    def after_cold_restart(self) -> Iterator[None]:
+        """Restart the proxy with nothing cached, judge whether the neighbours come back, then run the block."""
+        with self._gate.during("after cold restart"):
+            self._guard.relit(self._edge.cold_restart())
+            yield
 
-    def refused(self, policy: OidcPolicy, during: str) -> None:
+    def refused(self, policy: OidcPolicy) -> None:
         """Judge a policy with an unusable Secret: not accepted, and its route answers exactly 500 to every method."""
         condition = policy.wait_judged(self._edge.limits.accepted)
-        live = condition["status"] == "False"
-        self._plant(policy, live=live, evidence=f"Accepted={condition['status']}: {condition.get('message')}")
-        names = policy.secret.name in condition.get("message", "")
-        subject = f"{policy.ref}, {during}"
+        status, message = condition["status"], condition.get("message", "")
+        self._plant(policy, live=status == "False", evidence=f"Accepted={status}: {message}")
+        named = policy.secret.name in message
         self._gate.check(
-            Source.STATUS, subject, f"a message that names {policy.secret.name}", condition["message"], right=names
+            Source.STATUS, str(policy.ref), f"a message that names {policy.secret.name}", message, right=named
         )
-        self._answers(policy, during, "exactly 500 to every method", lambda answer: answer.status == 500)
+        self._answers(policy, "exactly 500 to every method", lambda answer: answer.status == 500)
 
-    def asked_to_log_in(self, policy: OidcPolicy, during: str) -> None:
+    def asked_to_log_in(self, policy: OidcPolicy) -> None:
         """Judge a policy with a valid Secret: accepted, and visitors are sent to the provider by every method."""
-        with self._gate.must(Source.STATUS, f"{policy.ref}, {during}", "Accepted=True"):
+        with self._gate.must(Source.STATUS, str(policy.ref), "Accepted=True"):
             condition = policy.wait_accepted(self._edge.limits.recover)
             self._plant(policy, live=True, evidence=f"Accepted={condition['status']}")
         provider = self._edge.login.issuer
-        self._answers(policy, during, f"302 to {provider}", lambda answer: _sent_to(answer, provider))
+        self._answers(policy, f"302 to {provider}", lambda answer: _sent_to(answer, provider))
 
     def complete_round(self, policy: OidcPolicy) -> None:
         """Log in as a browser does, see the site, log out, and be asked again."""
@@ -84,19 +87,30 @@ class LoginScenario:
         if not self._gate.evidence.findings:
             self._gate.poison(f"{policy} ({policy.validity})", live=live, evidence=evidence)
 
-    def _answers(self, policy: OidcPolicy, during: str, expected: str, right: Callable[[Answer], bool]) -> None:
-        """Judge the policy's own tenant: the first right answer, then every method, over HTTP and HTTPS."""
+    def _answers(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> None:
+        """Judge the policy's own tenant by every method, over HTTP and HTTPS, once the first right answer has come."""
         deadline = Deadline.after(self._edge.limits.relit)
         for tls in (False, True):
-            subject = f"{policy.tenant.name} {'https' if tls else 'http'}, {during}"
             with policy.tenant.probe(tls=tls) as probe:
-                with self._gate.must(Source.TRAFFIC, subject, expected):
+                with suppress(NeverReady):  # what the methods show is the finding then
                     wait_for_answer(probe, right, what=expected, within=deadline)
-                for method in METHODS:
-                    answer = probe.request(method)
-                    self._gate.check(
-                        Source.TRAFFIC, f"{subject}, {method}", expected, answer.describe(), right=right(answer)
-                    )
+                answers = [probe.request(method) for method in METHODS]
+            wrong = [answer for answer in answers if not right(answer)]
+            subject = f"{policy.tenant.name} {'https' if tls else 'http'}"
+            self._gate.check(Source.TRAFFIC, subject, expected, _grouped(wrong), right=not wrong)
+
+
+def _grouped(answers: list[Answer]) -> str:
+    """Return answers as `GET, HEAD: 200 from bad-1f2a; POST: refused`."""
+    methods: dict[str, list[str]] = {}
+    for answer in answers:
+        methods.setdefault(_outcome(answer), []).append(answer.method)
+    return "; ".join(f"{', '.join(names)}: {outcome}" for outcome, names in methods.items())
+
+
+def _outcome(answer: Answer) -> str:
+    by = f" from {answer.marker}, without login" if answer.marker else ""
+    return answer.error or f"{answer.status}{by}"
 
 
 def _sent_to(answer: Answer, provider: str) -> bool:

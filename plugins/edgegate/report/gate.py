@@ -30,6 +30,8 @@ class Evidence:
     """What was other than it must be, in the order in which it was seen."""
     checks: dict[str, int] = field(default_factory=dict)
     """Source to the number of looks that were right."""
+    phases: list[str] = field(default_factory=list)
+    """Phases that the scenario went through, in order; one without a finding was right."""
     notes: list[str] = field(default_factory=list)
     """Sentences that a reader of the report should know."""
     tables: list[dict[str, Any]] = field(default_factory=list)
@@ -58,7 +60,18 @@ class Gate:
         """
         self.name, self.again, self.evidence = name, again, Evidence()
         self._versions = versions
+        self._phase = ""
         self._ask()
+
+    @contextmanager
+    def during(self, phase: str) -> Iterator[None]:
+        """Name the phase of the scenario, for all that is found and noted while the block runs."""
+        self.evidence.phases.append(phase)
+        self._phase, before = phase, self._phase
+        try:
+            yield
+        finally:
+            self._phase = before
 
     def expect(self, source: Source, subject: str, expected: object, seen: object) -> bool:
         """Compare, and keep a finding when it is wrong; return whether it is right.
@@ -76,7 +89,7 @@ class Gate:
         if right:
             self.evidence.checks[source] = self.evidence.checks.get(source, 0) + 1
         else:
-            self.evidence.findings.append(Finding(source, subject, str(expected), str(seen)))
+            self.evidence.findings.append(Finding(source, subject, str(expected), str(seen), self._phase))
         return right
 
     @contextmanager
@@ -106,7 +119,7 @@ class Gate:
 
     def note(self, text: str) -> None:
         """Add a sentence to the report."""
-        self.evidence.notes.append(text)
+        self.evidence.notes.append(f"{self._phase}: {text}" if self._phase else text)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Add a table to the report."""
@@ -130,7 +143,7 @@ class Gate:
                 f"gate {self.name}: FAIL on {self._pair()}",
                 *self._poison(),
                 f"affected  {', '.join(dict.fromkeys(one.subject for one in affected))}",
-                *(f"  {one.source}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in found),
+                *(f"  {_heading(one)}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in found),
                 *self._disagreement(),
                 *(f"note      {text}" for text in self.evidence.notes),
                 *([f"then      {then}"] if then else []),
@@ -163,6 +176,10 @@ class Gate:
         if Source.TRAFFIC in right:
             return [f"but       traffic was right: {' and '.join(sorted(wrong))} tells another story"]
         return []
+
+
+def _heading(finding: Finding) -> str:
+    return f"{finding.source}, {finding.during}" if finding.during else str(finding.source)
 
 
 def _traffic_first(findings: Sequence[Finding]) -> list[Finding]:
