@@ -21,6 +21,9 @@ def _fault(name: str, text: str) -> str:
     return name
 
 
+REQUEUE_FLOOR = _fault(
+    "requeue-floor", "while a certificate is pending, records and status of its Gateway wait for 60 s (#292, D19)"
+)
 ORIGIN_SWITCH_STUCK = _fault(
     "origin-switch-stuck", "an origin that changes between FQDN and IP is not switched: the old slice stays (#126)"
 )
@@ -43,6 +46,19 @@ FOREIGN_CLASS_SERVED = _fault("foreign-class-served", "Gateways of a class that 
 CLAIM_KEPT = _fault("claim-kept", "the claim of a removed host name stays (#182)")
 CLAIM_LOSER_ASLEEP = _fault("claim-loser-asleep", "nobody is woken when the claim of a host name is released")
 OIDC_FAIL_OPEN = _fault("oidc-fail-open", "while a login policy is held, its route answers without login (#194)")
+ZONE_BEFORE_CLASS = _fault("zone-before-class", "a DNSZone made before its DNSZoneClass is never looked at again (D16)")
+RECORD_BEFORE_ZONE = _fault(
+    "record-before-zone", "a DNSRecordSet made before its DNSZone is never looked at again (D15)"
+)
+ZONE_PROGRAMMED_EARLY = _fault(
+    "zone-programmed-early", "a DNSZone is Programmed although PowerDNS has not taken its SOA and NS (D18)"
+)
+ZONE_CLAIM_KEPT = _fault("zone-claim-kept", "the claim of a deleted DNSZone stays")
+AGENT_SATURATION = _fault(
+    "agent-saturation", "each change of a record writes its whole zone to PowerDNS again, slowly (#291, #292)"
+)
+RECORD_LEFT_BEHIND = _fault("record-left-behind", "PowerDNS keeps the records of a deleted DNSRecordSet (#283)")
+SWAP_GAP = _fault("swap-gap", "changing a record's type removes the old one a second before the new one is written")
 
 
 def known() -> tuple[Fault, ...]:

@@ -65,6 +65,8 @@ class Manager:
 
         for site in self.sites.values():
             if bool(site.project) != controller.downstream_only:
+                for plane, kind, name, values in controller.indexes:
+                    site.planes.caches[plane, kind].index(name, values)
                 for watch in controller.watches:
                     site.planes.caches[watch.plane, watch.kind].subscribe(_feeder(site, watch, queue))
         return Runner(controller.name, controller.workers, queue, reconcile, self.metrics)

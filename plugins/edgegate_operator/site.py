@@ -105,6 +105,8 @@ class Controller:
     """Objects that are looked at at the same time."""
     reads: tuple[tuple[Plane, Kind], ...] = ()
     """Further kinds that it reads without being woken by them."""
+    indexes: tuple[tuple[Plane, Kind, str, Callable[[Obj], Iterable[str]]], ...] = ()
+    """Indexes that it wants: where, kind, name, values of an object."""
     downstream_only: bool = False
     """Whether it knows no project."""
     backoff: Backoff = field(default_factory=Backoff)
