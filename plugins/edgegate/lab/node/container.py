@@ -73,6 +73,8 @@ def root_options(launch: Launch) -> list[str]:
         words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     for mount in launch.mounts:
         words += ["--ro-bind" if mount.read_only else "--bind", mount.source, mount.target]
+    if launch.cwd != "/":
+        words += ["--dir", launch.cwd]
     if launch.read_only_root:
         words += ["--remount-ro", "/"]
     return [*words, "--chdir", launch.cwd]

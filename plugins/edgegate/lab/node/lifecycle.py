@@ -167,13 +167,21 @@ def uninitialized(containers: Sequence[ContainerFacts]) -> list[str]:
     return waiting
 
 
-def phase(containers: Sequence[ContainerFacts], policy: str) -> str:
-    """Return the phase of a pod, by a kubelet's rules."""
+def phase(containers: Sequence[ContainerFacts], policy: str, *, terminal: bool = False) -> str:
+    """Return the phase of a pod, by a kubelet's rules; `terminal` means that nothing of it will run again."""
     mains = [one for one in containers if one.role is Role.MAIN]
-    if finished(containers, policy):
-        return "Succeeded" if all(one.ended and one.ended.code == 0 for one in mains) else "Failed"
-    if uninitialized(containers):
+    others = [one for one in containers if one.role is not Role.INIT]
+    if any(one.role is Role.INIT and _failed(one) and not will_restart(one, policy) for one in containers):
+        return "Failed"
+    if _uninitialized(containers) or any(isinstance(one.state, Waiting) and one.last is None for one in others):
         return "Pending"
-    if any(isinstance(one.state, Waiting) and one.last is None for one in mains):
-        return "Pending"
-    return "Running"
+    if any(isinstance(one.state, Running) for one in others):
+        return "Running"
+    if not terminal and any(will_restart(one, policy) for one in mains):
+        return "Running"
+    return "Failed" if any(_failed(one) for one in mains) else "Succeeded"
+
+
+def _uninitialized(containers: Sequence[ContainerFacts]) -> bool:
+    """Tell whether an init container runs or never ran; one that failed and waits for its restart does not count."""
+    return any(name not in {one.name for one in containers if _failed(one)} for name in uninitialized(containers))

@@ -24,6 +24,8 @@ class PodFacts:
     """Why it failed as a whole, as `DeadlineExceeded`."""
     message: str = ""
     """The same for people."""
+    terminal: bool = False
+    """Whether nothing of it will run again, whatever its restart policy is."""
 
 
 def timestamp(moment: datetime | None = None) -> str:
@@ -34,7 +36,7 @@ def timestamp(moment: datetime | None = None) -> str:
 def render(pod: Json, facts: PodFacts, now: str) -> Json:
     """Return the status of a pod; conditions that have not changed keep their time."""
     policy = pod["spec"].get("restartPolicy", "Always")
-    said = "Failed" if facts.reason else phase(facts.containers, policy)
+    said = "Failed" if facts.reason else phase(facts.containers, policy, terminal=facts.terminal)
     before = [one for one in facts.containers if one.role is not Role.MAIN]
     mains = [one for one in facts.containers if one.role is Role.MAIN]
     status: Json = {

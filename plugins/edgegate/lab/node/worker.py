@@ -245,6 +245,7 @@ class PodWorker(Actor):
             started=self._since,
             reason=self._failure[0],
             message=self._failure[1],
+            terminal=self._ground.removed,
         )
         return render({**self._pod, "status": {"conditions": list(known.values())}}, facts, timestamp())
 
