@@ -224,6 +224,33 @@ class NoSuchPart(UsageFault):
         self.name, self.known = name, known
 
 
+class UnknownGate(UsageFault):
+    """A command names a gate that does not exist."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"There is no gate '{name}'. Gates: {', '.join(known)}.")
+        self.name, self.known = name, known
+
+
+class BadPair(UsageFault):
+    """A version pair that cannot be read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"--pair: '{text}' is no pair. Accepted: GATEWAY:ENVOY, as in 1.8.3:1.37.0.")
+        self.text = text
+
+
+class NoReport(EnvironmentFault):
+    """A gate's run ended without a report."""
+
+    def __init__(self, gate: str, folder: Path, *, status: int) -> None:
+        super().__init__(
+            f"The run of gate {gate} ended with status {status} and left no report in {folder}. "
+            f"Its output is above; run `pytest e2e` by hand to see more."
+        )
+        self.gate, self.folder, self.status = gate, folder, status
+
+
 class NothingToReuse(LabFault):
     """Reuse was demanded, and no kept edge fits."""
 

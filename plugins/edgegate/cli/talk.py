@@ -23,7 +23,9 @@ class Talk:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self.out = Console(soft_wrap=True, highlight=False)
+        # Where no terminal tells its width, a table must not be cut to 80 columns.
+        width = None if sys.stdout.isatty() else 200
+        self.out = Console(soft_wrap=True, highlight=False, width=width)
         self.err = Console(stderr=True, soft_wrap=True, highlight=False)
 
     def result(self, data: Mapping[str, object], shown: RenderableType) -> None:

@@ -9,7 +9,7 @@ from edgegate.components.pki import Authority
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.tenant import CANARY, Tenant
-from edgegate.errors import NeverReady
+from edgegate.errors import NeverReady, WatchBroken
 from edgegate.limits import Limits
 from edgegate.probes.envoy import EnvoyAdmin, RejectionDelta
 from edgegate.probes.target import Target, both
@@ -22,6 +22,9 @@ STEADY = 10
 """Rounds of right answers in a row, 20 ms apart, before the tenants count as served again."""
 _IMPATIENT = 0.5
 """Seconds for one answer of a proxy that has just started: a packet to the old pod's address is never answered."""
+
+_BLIND = 0.25
+"""Share of the time in which nobody looked, from which on a watch proves nothing."""
 
 
 class Guard:
@@ -110,10 +113,12 @@ class Guard:
         return targets
 
     def _judge_traffic(self, watched: WatchReport) -> None:
+        if watched.blind > _BLIND * (watched.ended - watched.began):
+            raise WatchBroken(f"it could not look often enough: {watched.describe()}")
         for target in watched.targets:
             seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
             right = f"right in all {target.looks} looks"
-            self._gate.check(Source.TRAFFIC, target.name, right, seen, right=not target.outages)
+            self._gate.check(Source.TRAFFIC, target.name, right, seen, right=target.ok)
         self._gate.note(watched.describe())
 
     def _judge_updates(self, admin: EnvoyAdmin, refused: RejectionDelta) -> None:

@@ -1,0 +1,79 @@
+"""Run a gate's scenarios in a pytest of their own and read the report."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgegate.cli.talk import Talk
+from edgegate.errors import NoReport, UnknownGate
+from edgegate.records import Verdict
+from edgegate.resources import resource
+
+GATES = {"oidc-isolation": "test_oidc_isolation.py"}
+"""Gate to its scenario file below `e2e/`."""
+
+
+@dataclass(frozen=True)
+class GateRun:
+    """One run of a gate on one choice of versions."""
+
+    folder: Path
+    """The run's folder with report.json and report.html."""
+    report: Mapping[str, Any]
+    """What report.json says."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the whole run."""
+        return Verdict(self.report["verdict"])
+
+    @property
+    def running(self) -> dict[str, str]:
+        """The versions that really ran; empty when the edge did not come up."""
+        return dict(self.report.get("versions", {}).get("running") or {})
+
+
+def scenario_file(gate: str) -> Path:
+    """Return the file of a gate.
+
+    Raises:
+        UnknownGate: there is none of that name.
+    """
+    if gate not in GATES:
+        raise UnknownGate(gate, sorted(GATES))
+    return resource("e2e") / GATES[gate]
+
+
+def run_gate(
+    gate: str, versions: Mapping[str, str], folder: Path, talk: Talk, *, options: Sequence[str] = ()
+) -> GateRun:
+    """Run a gate on an edge of its own with those versions, and return what it reported.
+
+    Args:
+        gate: its name.
+        versions: component to version.
+        folder: the run folder.
+        talk: pytest's output goes to its standard error.
+        options: further arguments of pytest, such as `-k EXPRESSION`.
+
+    Raises:
+        UnknownGate: there is none of that name.
+        NoReport: pytest ended without a report, for instance because an option was refused.
+    """
+    chosen = [word for name, version in versions.items() for word in ("--edge-set", f"{name}={version}")]
+    argv = [
+        *(sys.executable, "-m", "pytest", str(scenario_file(gate))),
+        *("--edge-reuse", "never", "--edge-run-dir", str(folder), "-p", "no:cacheprovider"),
+        *chosen,
+        *options,
+    ]
+    talk.say(f"$ {' '.join(argv[2:])}")
+    done = subprocess.run(argv, check=False, stdout=sys.stderr)
+    try:
+        return GateRun(folder, json.loads((folder / "report.json").read_text()))
+    except (OSError, ValueError) as missing:
+        raise NoReport(gate, folder, status=done.returncode) from missing
