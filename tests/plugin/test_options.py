@@ -135,3 +135,31 @@ def test_mark_without_a_name_is_refused(suite: Suite, pytester: pytest.Pytester)
 
     said = 'test_nameless.py::test_it: edge_gate takes the name of the gate, as in edge_gate("isolation").'
     _refused(suite("settings"), pytester, said)
+
+
+def test_progress_of_a_long_start_is_seen_at_once(suite: Suite, pytester: pytest.Pytester) -> None:
+    """What is told while the edge comes up is not captured, although the test passes."""
+    pytester.makepyfile(
+        test_loud="""
+        import sys
+        import pytest
+        from edgegate.fixtures.edge import aloud
+
+        @pytest.fixture(scope="session")
+        def edge_opener(edge_opener, pytestconfig):
+            def opener(settings, run_key):
+                with aloud(pytestconfig):
+                    print("envoy-gateway: compiling", file=sys.stderr)
+                print("captured", file=sys.stderr)
+                return edge_opener(settings, run_key)
+
+            return opener
+
+        def test_it(edge):
+            pass
+        """
+    )
+    result = suite("settings", "test_loud.py", only="test_show")
+
+    result.stderr.fnmatch_lines(["envoy-gateway: compiling"])
+    assert "captured" not in result.stderr.str()
