@@ -5,14 +5,16 @@ folder of root), so both are bound to a place that everybody can read, in a moun
 """
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import edgegate
+from edgegate.lab import registry
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 STAGE = """
@@ -34,7 +36,7 @@ POWERLESS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 
 
 @pytest.fixture
-def run(privileged: None, tmp_path: Path) -> Run:
+def run(privileged: None, tmp_path: Path) -> Iterator[Run]:
     """Return a function that runs scripts one by one as one ordinary user; each gets a folder of that user."""
     home, package, python = tmp_path / "home", Path(edgegate.__file__).parents[1], Path(sys.base_prefix)
     home.mkdir()
@@ -50,7 +52,9 @@ def run(privileged: None, tmp_path: Path) -> Run:
         argv = [*become, *before, "sh", "-ec", EACH, "each", *scripts]
         return subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=30)
 
-    return run_scripts
+    yield run_scripts
+    for _, record in registry.labs(home):  # kept by a test that failed
+        os.kill(record.init_pid, signal.SIGKILL)
 
 
 EACH = 'for script; do "$SCRIPTS_PYTHON" -B -c "$script" "$SCRIPTS_HOME"; done'

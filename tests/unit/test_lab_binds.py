@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from edgegate.lab import Bind
+from edgegate.lab import Bind, ProcessSpec, Tools
 from edgegate.lab.binds import wrapped
 
 
 def _words(folder: Path, *binds: Bind) -> list[str]:
-    words = wrapped("bwrap", binds, ["prog", "-x"], own=str(folder / "own"))
+    spec = ProcessSpec("one", ("prog", "-x"), {"A": "1"}, binds)
+    words, env = wrapped(spec, Tools(), own=str(folder / "own"))
+    assert env == {"A": "1"}
     assert words[:4] == ["bwrap", "--dev-bind", "/", "/"]
     assert words[-3:] == ["--", "prog", "-x"]
     return words[4:-3]
@@ -50,3 +52,10 @@ def test_a_link_is_followed_to_where_it_leads(tmp_path: Path) -> None:
     (tmp_path / "resolv.conf").symlink_to("own/stub")
     words = _words(tmp_path, Bind("/src", f"{tmp_path}/resolv.conf"))
     assert words == ["--ro-bind", "/src", f"{tmp_path}/own/stub"]
+
+
+def test_what_bubblewrap_needs_in_its_environment_does_not_reach_the_process(tmp_path: Path) -> None:
+    spec = ProcessSpec("one", ("prog",), {"LD_PRELOAD": "mine"}, (Bind("/src", str(tmp_path)),))
+    words, env = wrapped(spec, Tools(bwrap_env={"LD_LIBRARY_PATH": "/deb/lib", "LD_PRELOAD": "theirs"}))
+    assert env == {"LD_LIBRARY_PATH": "/deb/lib", "LD_PRELOAD": "theirs"}
+    assert words[4:9] == ["--unsetenv", "LD_LIBRARY_PATH", "--setenv", "LD_PRELOAD", "mine"]

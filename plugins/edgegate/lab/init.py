@@ -21,6 +21,7 @@ from edgegate.lab.children import Children
 from edgegate.lab.leases import Leases
 from edgegate.lab.network import LabNet
 from edgegate.lab.server import Server
+from edgegate.lab.spec import Tools
 from edgegate.lab.table import ProcessTable
 from edgegate.lab.wire import Line, failure
 
@@ -45,7 +46,7 @@ def main() -> None:
         agreed = lease.receive()
         if agreed is None:
             return
-        network.configure_inside(setup["ip"], LabNet(agreed["n"]))
+        network.configure_inside(setup["tools"]["ip"], LabNet(agreed["n"]))
     except (OSError, EdgegateError) as trouble:
         lease.send(failure(trouble, "set up"))
         return
@@ -62,7 +63,7 @@ class _Supervisor:
         self._waker.setblocking(False)
         self._children = Children()
         self._leases = Leases(self._wake, kept=setup["keep"])
-        self._table = ProcessTable(self._children, Path(setup["logs"]), setup["bwrap"])
+        self._table = ProcessTable(self._children, Path(setup["logs"]), Tools(**setup["tools"]))
 
     def run(self, lease: Line, listener: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -77,7 +78,7 @@ class _Supervisor:
             self._children.reap()
             select.select([self._woken], [], [], self._leases.remaining())
             self._drain()
-        network.cut(self._setup["ip"])
+        network.cut(self._setup["tools"]["ip"])
         os._exit(0)  # the kernel ends the rest; waiting for our threads would only delay it
 
     def _keep(self, flag: bool) -> None:

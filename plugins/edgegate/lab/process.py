@@ -12,7 +12,7 @@ from edgegate.errors import AlreadyRunning, ComponentExited, NeverReady, PortTak
 from edgegate.lab.binds import wrapped
 from edgegate.lab.children import Child, Children
 from edgegate.lab.looks import Look, holder
-from edgegate.lab.spec import ProcessSpec
+from edgegate.lab.spec import ProcessSpec, Tools
 
 TAIL_LINES = 20
 _TAIL_BYTES = 8192
@@ -27,7 +27,7 @@ class Managed:
     The lock guards the fields only. It is never held during a wait: the reaper takes it too, and waits would not end.
     """
 
-    def __init__(self, spec: ProcessSpec, children: Children, log: Path, bwrap: str) -> None:
+    def __init__(self, spec: ProcessSpec, children: Children, log: Path, tools: Tools) -> None:
         self.spec = spec
         """What it runs."""
         self.state = "stopped"
@@ -36,7 +36,7 @@ class Managed:
         """How often it was started again."""
         self.status: int | None = None
         """Exit status of the last process that ended."""
-        self._children, self._log, self._bwrap = children, log, bwrap
+        self._children, self._log, self._tools = children, log, tools
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._since = 0.0
@@ -115,13 +115,13 @@ class Managed:
 
     def _spawn(self) -> Child:
         spec = self.spec
-        argv = wrapped(self._bwrap, spec.binds, spec.argv) if spec.binds else list(spec.argv)
+        argv, env = wrapped(spec, self._tools) if spec.binds else (spec.argv, spec.env)
         with self._lock, self._log.open("ab") as log:
             if self._child is not None:
                 raise AlreadyRunning(spec.name, pid=self._child.pid)
             self._offset = log.tell()
             try:
-                child = self._children.spawn(argv, env=spec.env, stdout=log.fileno(), on_end=self._ended)
+                child = self._children.spawn(argv, env=env, stdout=log.fileno(), on_end=self._ended)
             except OSError as refused:
                 raise ComponentExited(spec.name, status=127, log=self._log, tail=str(refused)) from refused
             self._child, self._since, self.state = child, time.monotonic(), "starting"

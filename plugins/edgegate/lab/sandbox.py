@@ -7,6 +7,7 @@ import socket
 import struct
 import sys
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -131,8 +132,7 @@ def _setup(order: Order) -> dict[str, Any]:
         "folder": str(order.folder),
         "logs": str(order.logs),
         "keep": order.keep,
-        "ip": order.tools.ip,
-        "bwrap": order.tools.bwrap,
+        "tools": asdict(order.tools),
         "env": {**environment(), "HOME": private, "TMPDIR": private},
     }
 

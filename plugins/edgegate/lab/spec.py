@@ -106,3 +106,5 @@ class Tools:
     """util-linux's `nsenter`."""
     bwrap: str = "bwrap"
     """bubblewrap; used for processes with binds only."""
+    bwrap_env: Mapping[str, str] = field(default_factory=dict)
+    """What bubblewrap itself needs in its environment, for instance where its libraries are."""

@@ -10,7 +10,7 @@ from edgegate.errors import LabRequestFailed, UnknownProcess
 from edgegate.lab.children import Children
 from edgegate.lab.proc import resident_by_group
 from edgegate.lab.process import Managed
-from edgegate.lab.spec import ProcessSpec, ProcessStatus
+from edgegate.lab.spec import ProcessSpec, ProcessStatus, Tools
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
@@ -18,8 +18,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 class ProcessTable:
     """All processes of a lab; each method may be called from several threads at once."""
 
-    def __init__(self, children: Children, logs: Path, bwrap: str) -> None:
-        self._children, self._logs, self._bwrap = children, logs, bwrap
+    def __init__(self, children: Children, logs: Path, tools: Tools) -> None:
+        self._children, self._logs, self._tools = children, logs, tools
         self._lock = threading.Lock()
         self._table: dict[str, Managed] = {}
 
@@ -46,7 +46,7 @@ class ProcessTable:
         with self._lock:
             managed = self._table.get(spec.name)
             if managed is None or managed.pid is None:
-                managed = Managed(spec, self._children, self._logs / f"{spec.name}.log", self._bwrap)
+                managed = Managed(spec, self._children, self._logs / f"{spec.name}.log", self._tools)
                 self._table[spec.name] = managed
         managed.start(self._name_of_group)
 
