@@ -24,7 +24,7 @@ e2e: $(BIN)/edgegate
 	$(BIN)/pytest $(E2E)
 
 bench: $(BIN)/edgegate
-	$(BIN)/python -m edgegate.cli bench
+	$(BIN)/edgegate bench --json
 
 clean:
 	rm -rf $(VENV) .edge

@@ -216,6 +216,14 @@ class WhichEdge(UsageFault):
         self.names = names
 
 
+class EdgeInTheWay(UsageFault):
+    """A benchmark measures nothing while another edge shares the machine."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(f"These edges run and would be measured too: {', '.join(names)}. Stop them: edgegate down --all")
+        self.names = names
+
+
 class NoSuchPart(UsageFault):
     """An edge has no part of that name."""
 

@@ -1,0 +1,120 @@
+"""`edgegate prove`: show each gate red on each of its faults and green without."""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from edgegate import settings as table
+from edgegate.cli.gates import GATES, GateRun, run_gate
+from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
+from edgegate.records import Verdict
+from edgegate.report.folder import new_run_dir
+
+NO_FAULT = "none"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A way to make the edge wrong as an incident once did."""
+
+    name: str
+    """Its name in the table."""
+    what: str
+    """What is wrong, in a sentence without a full stop."""
+    versions: Mapping[str, str]
+    """The versions that bring it about."""
+    keyword: str
+    """Scenarios that must turn red, as pytest's `-k` chooses them."""
+
+
+FAULTS: Mapping[str, Sequence[Fault]] = {
+    "oidc-isolation": (
+        Fault(
+            "old-envoy",
+            "Envoy Gateway 1.8 sends an empty oauth2 filter that Envoy before 1.38 refuses (#194)",
+            {"envoy-gateway": "1.8.3", "envoy": "1.37.0"},
+            "valid_policy",
+        ),
+        Fault(
+            "old-envoy-new-gateway",
+            "The same with the newest Envoy Gateway",
+            {"envoy-gateway": "1.9.1", "envoy": "1.37.0"},
+            "valid_policy",
+        ),
+    ),
+}
+"""Gate to the faults that it must find."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One line of the table."""
+
+    gate: str
+    """The gate."""
+    fault: str
+    """The fault, or `none`."""
+    wanted: Verdict
+    """What the gate must say."""
+    run: GateRun
+    """What it said."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gate said what it must. With a fault every single scenario must be red."""
+        every = {test["verdict"] for test in self.run.report["tests"]}
+        return every == {self.wanted.value}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("gates", nargs="*", metavar="GATE", help=f"Gates to prove (built-in: {', '.join(GATES)})")
+    table.add_arguments(parser, ("run_dir",))
+
+
+def run(args: argparse.Namespace, talk: Talk) -> int:
+    """Run every gate without a fault and with each; exit status 1 when one of them did not say what it must."""
+    folder = table.from_arguments(args, os.environ).run_dir or new_run_dir(Path.cwd())
+    proofs = [proof for gate in args.gates or GATES for proof in prove(gate, folder, talk)]
+    talk.result({"proofs": [_data(proof) for proof in proofs]}, _drawn(proofs))
+    return EXIT_DONE if all(proof.holds for proof in proofs) else EXIT_FAIL
+
+
+def prove(gate: str, folder: Path, talk: Talk) -> list[Proof]:
+    """Return the proofs of one gate.
+
+    Raises:
+        UnknownGate: there is none of that name.
+    """
+    proofs = [Proof(gate, NO_FAULT, Verdict.PASS, run_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk))]
+    for fault in FAULTS.get(gate, ()):
+        options = ["-k", fault.keyword]
+        red = run_gate(gate, fault.versions, folder / f"{gate}-{fault.name}", talk, options=options)
+        proofs.append(Proof(gate, fault.name, Verdict.FAIL, red))
+    return proofs
+
+
+def _data(proof: Proof) -> dict[str, object]:
+    return {
+        "gate": proof.gate,
+        "fault": proof.fault,
+        "wanted": proof.wanted,
+        "verdict": proof.run.verdict,
+        "holds": proof.holds,
+        "running": proof.run.running,
+        "folder": str(proof.run.folder),
+    }
+
+
+def _drawn(proofs: list[Proof]) -> Table:
+    drawn = Table("gate", "fault", "must be", "was", "proven", "what is wrong", title="proof", title_justify="left")
+    texts = {fault.name: fault.what for faults in FAULTS.values() for fault in faults}
+    for proof in proofs:
+        proven = "[green]yes[/]" if proof.holds else "[red]NO[/]"
+        was = f"{proof.run.verdict} on {proof.run.running.get('envoy-gateway')} × {proof.run.running.get('envoy')}"
+        drawn.add_row(proof.gate, proof.fault, proof.wanted, was, proven, texts.get(proof.fault, ""))
+    return drawn
