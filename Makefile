@@ -1,30 +1,35 @@
 # The two commands of the README are `make test` and `make e2e`; each does all its set-up alone.
 PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-E2E    ?= e2e
+BIN    := .venv/bin
+GATES  ?= e2e
 
-.PHONY: test e2e bench lint clean
+.PHONY: test e2e bench lint artifacts clean
 
+# A virtual environment with the plugin and all that its tests need.
 $(BIN)/edgegate: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $(BIN)/edgegate
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'edgegate needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …' >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# What the edge is made of; compiled or downloaded once, kept in ~/.cache/edgegate (or $EDGEGATE_CACHE).
+artifacts: $(BIN)/edgegate
+	$(BIN)/edgegate build
 
 lint: $(BIN)/edgegate
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(BIN)/edgegate lint
+test: lint artifacts
 	$(BIN)/pytest tests
 
-e2e: $(BIN)/edgegate
-	$(BIN)/edgegate build
-	$(BIN)/pytest $(E2E)
+e2e: artifacts
+	$(BIN)/pytest $(GATES)
 
-bench: $(BIN)/edgegate
+bench: artifacts
 	$(BIN)/edgegate bench --json
 
 clean:
-	rm -rf $(VENV) .edge
+	rm -rf .venv .edge

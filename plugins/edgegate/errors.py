@@ -21,7 +21,7 @@ EdgegateError
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
-    │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / ToolMissing
+    │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory
         ├── ComponentExited    its last log lines
@@ -187,6 +187,17 @@ class NotEnoughDisk(ArtifactFault):
         self.what, self.needs_mib, self.has_mib, self.where = what, needs_mib, has_mib, where
 
 
+class CacheNotWritable(ArtifactFault):
+    """The folder where artifacts are kept cannot be written to."""
+
+    def __init__(self, what: str, *, where: Path, reason: str) -> None:
+        super().__init__(
+            f"{what} has to be built, and {where} cannot be written to ({reason}). Make it writable for this user, or "
+            "set EDGEGATE_CACHE to another folder; a read-only one is enough where everything is built already."
+        )
+        self.what, self.where, self.reason = what, where, reason
+
+
 class ToolMissing(ArtifactFault):
     """A program that a build calls is not there, or is too old."""
 
@@ -220,7 +231,7 @@ class EdgeInTheWay(UsageFault):
     """A benchmark measures nothing while another edge shares the machine."""
 
     def __init__(self, names: list[str]) -> None:
-        super().__init__(f"These edges run and would be measured too: {', '.join(names)}. Stop them: edgegate down --all")
+        super().__init__(f"These edges run and would be measured too: {', '.join(names)}. First: edgegate down --all")
         self.names = names
 
 
