@@ -31,25 +31,29 @@ def _refused(result: pytest.RunResult, pytester: pytest.Pytester, *lines: str) -
 )  # fmt: skip
 def test_refused(suite: Suite, pytester: pytest.Pytester, flag: str, said: str) -> None:
     """What cannot be meant names the flag, the value and what would be accepted; nothing is started."""
-    _refused(suite("settings", flag), pytester, said)
+    _refused(suite("shown_settings", flag), pytester, said)
 
 
 def test_refused_from_the_environment(suite: Suite, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDGEGATE_KEEP", "perhaps")
 
-    _refused(suite("settings"), pytester, "EDGEGATE_KEEP: 'perhaps' is neither yes nor no. Accepted: 1, true, yes, on,")
+    _refused(
+        suite("shown_settings"), pytester, "EDGEGATE_KEEP: 'perhaps' is neither yes nor no. Accepted: 1, true, yes, on,"
+    )
 
 
 def test_refused_from_the_ini_file(suite: Suite, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nedge_set = envoy=1.37.0\n  envoy=1.38.3\n")
 
-    _refused(suite("settings"), pytester, "ini edge_set: 'envoy' is set twice, to 1.37.0 and to 1.38.3. Keep one.")
+    _refused(
+        suite("shown_settings"), pytester, "ini edge_set: 'envoy' is set twice, to 1.37.0 and to 1.38.3. Keep one."
+    )
 
 
 def test_malformed_pins_are_refused(suite: Suite, pytester: pytest.Pytester) -> None:
     pytester.makefile(".toml", mine="[pin")
 
-    _refused(suite("settings", "--edge-pins=mine.toml"), pytester, "*mine.toml: is no TOML")
+    _refused(suite("shown_settings", "--edge-pins=mine.toml"), pytester, "*mine.toml: is no TOML")
 
 
 def test_all_three_sources(suite: Suite, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +62,7 @@ def test_all_three_sources(suite: Suite, pytester: pytest.Pytester, monkeypatch:
     monkeypatch.setenv("EDGEGATE_REUSE", "always")
     monkeypatch.setenv("EDGEGATE_LIMIT", "converge=9s, settle=250ms")
 
-    result = suite("settings", "-s", "--edge-set=envoy=1.38.3", "--edge-limit=converge=4s", only="test_show")
+    result = suite("shown_settings", "-s", "--edge-set=envoy=1.38.3", "--edge-limit=converge=4s", only="test_show")
 
     result.stdout.fnmatch_lines(
         [
@@ -73,7 +77,7 @@ def test_all_three_sources(suite: Suite, pytester: pytest.Pytester, monkeypatch:
 def test_flag_takes_back_what_the_ini_file_says(suite: Suite, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nedge_keep = true\n")
 
-    result = suite("settings", "-s", "--no-edge-keep", only="test_show")
+    result = suite("shown_settings", "-s", "--no-edge-keep", only="test_show")
 
     result.stdout.fnmatch_lines(["*keep: no by --edge-keep *"])
 
@@ -82,7 +86,7 @@ def test_path_in_an_ini_file_is_relative_to_it(suite: Suite, pytester: pytest.Py
     pytester.makeini("[pytest]\nedge_run_dir = out/run\n")
     (pytester.path / "below").mkdir()
 
-    result = suite("settings", "-s", only="test_show")
+    result = suite("shown_settings", "-s", only="test_show")
 
     result.stdout.fnmatch_lines([f"run_dir: {pytester.path}/out/run by ini edge_run_dir*"])
 
@@ -112,8 +116,8 @@ def test_markers_are_described(pytester: pytest.Pytester) -> None:
 
 def test_header_shows_versions_and_origins(suite: Suite) -> None:
     """What is pinned is shown without an origin; with a version of the user's, companions say whose they are."""
-    plain = suite("settings", only="test_show")
-    chosen = suite("settings", "--edge-set=envoy-gateway=1.7.0", "--edge-keep", only="test_show")
+    plain = suite("shown_settings", only="test_show")
+    chosen = suite("shown_settings", "--edge-set=envoy-gateway=1.7.0", "--edge-keep", only="test_show")
 
     plain.stdout.fnmatch_lines(["edgegate * asks for: *envoy-gateway 1.8.3, envoy 1.3*"])
     plain.stdout.no_fnmatch_line("edgegate settings:*")
@@ -124,7 +128,7 @@ def test_header_shows_versions_and_origins(suite: Suite) -> None:
 
 
 def test_first_use_shows_what_runs(suite: Suite) -> None:
-    result = suite("settings", only="test_with_edge")
+    result = suite("shown_settings", only="test_with_edge")
 
     result.stdout.fnmatch_lines(["edge ready after * (started), running envoy 1.37.0, envoy-gateway 1.8.3"])
     assert result.stdout.str().count("edge ready after") == 1
@@ -134,7 +138,7 @@ def test_mark_without_a_name_is_refused(suite: Suite, pytester: pytest.Pytester)
     pytester.makepyfile(test_nameless="import pytest\n\n@pytest.mark.edge_gate\ndef test_it(edge): pass\n")
 
     said = 'test_nameless.py::test_it: edge_gate takes the name of the gate, as in edge_gate("isolation").'
-    _refused(suite("settings"), pytester, said)
+    _refused(suite("shown_settings"), pytester, said)
 
 
 def test_progress_of_a_long_start_is_seen_at_once(suite: Suite, pytester: pytest.Pytester) -> None:
@@ -159,7 +163,7 @@ def test_progress_of_a_long_start_is_seen_at_once(suite: Suite, pytester: pytest
             pass
         """
     )
-    result = suite("settings", "test_loud.py", only="test_show")
+    result = suite("shown_settings", "test_loud.py", only="test_show")
 
     result.stderr.fnmatch_lines(["envoy-gateway: compiling"])
     assert "captured" not in result.stderr.str()
