@@ -22,7 +22,7 @@ PINS = ("kubernetes", "etcd", "bubblewrap")
 PYTHON = str(Path(sys.executable).resolve())
 IMAGES: dict[str, object] = {
     "shell:*": {"binary": "/bin/bash", "at": "/usr/local/bin/bash", "entry": ["/usr/local/bin/bash", "-c"], "id": "sh"},
-    "python:3": {"binary": PYTHON, "at": "/usr/local/bin/python", "files": {sys.base_prefix: sys.base_prefix}},
+    "python:3": {"binary": PYTHON, "at": PYTHON, "files": {sys.base_prefix: sys.base_prefix}},
 }
 # Not HTTPServer: it looks its own name up, and there is no DNS in this lab.
 SERVER = (
