@@ -43,13 +43,12 @@ class Artifact:
 
     @classmethod
     def open(cls, path: Path) -> "Artifact | None":
-        """Return the artifact in a folder of the store, or None when there is none."""
+        """Return the artifact in a folder of the store, or None when there is none that this edgegate can read."""
         try:
             data = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            return cls(path, Manifest(**data | {"libraries": tuple(data["libraries"])}))
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
             return None
-        data["libraries"] = tuple(data["libraries"])
-        return cls(path, Manifest(**data))
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from edgegate.artifacts.artifact import FILES
-from edgegate.artifacts.job import Job, Made
+from edgegate.artifacts.job import Job, Made, unreachable
 from edgegate.artifacts.wheel import file_digest
 from edgegate.errors import BuildFailed, DigestMismatch, PackageGone
 from edgegate.pins import DebPackage, DebRecipe
@@ -16,6 +16,7 @@ from edgegate.pins import DebPackage, DebRecipe
 RECIPE = 1
 """Part of every key; raise it when this module makes something else from the same pin."""
 _SOURCE = "Debian package source"
+_MISSING = "Debian packages"
 _FIX = "Debian packages need apt-get and dpkg, as on Debian 12."
 
 
@@ -26,8 +27,10 @@ def make(job: Job) -> Made:
     packages = recipe.packages[job.version]
     options = _own_folders(job)
     job.step("reading the package lists")
-    _apt(job, options, "update", "-qq", missing="the package lists")
-    for number, file in enumerate(_download(job, options, packages), start=1):
+    said = _apt(job, options, "update", "-qq", missing="the package lists")
+    # Unreachable sources are warnings to apt-get; the packages are missed later.
+    files = _download(job, options, packages, offline=unreachable(said))
+    for number, file in enumerate(files, start=1):
         job.step("unpacking", number, len(packages))
         job.run("dpkg", "-x", str(file), str(job.files), source=_SOURCE, missing=file.name, fix=_FIX)
     return Made(
@@ -52,15 +55,16 @@ def _own_folders(job: Job) -> list[str]:
 
 def _apt(
     job: Job, options: Sequence[str], *words: str, missing: str, on_line: Callable[[str], None] | None = None
-) -> None:
-    env = dict(job.environ) | {"LC_ALL": "C.UTF-8"}
-    folder = job.scratch / "debs"
-    job.run(
-        "apt-get", *options, *words, source=_SOURCE, missing=missing, fix=_FIX, env=env, cwd=folder, on_line=on_line
-    )
+) -> str:
+    done = job.run(
+        "apt-get", *options, *words,
+        source=_SOURCE, missing=missing, fix=_FIX, env=dict(job.environ) | {"LC_ALL": "C.UTF-8"},
+        cwd=job.scratch / "debs", on_line=on_line,
+    )  # fmt: skip
+    return done.stdout + done.stderr
 
 
-def _download(job: Job, options: Sequence[str], packages: Sequence[DebPackage]) -> list[Path]:
+def _download(job: Job, options: Sequence[str], packages: Sequence[DebPackage], offline: str | None) -> list[Path]:
     """Return the files of all packages, in their order. One call: apt-get takes 0.7 s to read its lists each time."""
     wanted = [f"{package.name}={package.version}" for package in packages]
     got = 0
@@ -71,8 +75,10 @@ def _download(job: Job, options: Sequence[str], packages: Sequence[DebPackage]) 
         job.step("downloading packages", got, len(packages))
 
     try:
-        _apt(job, options, "download", *wanted, missing=f"Debian packages of {job.what}", on_line=count)
+        _apt(job, options, "download", *wanted, missing=_MISSING, on_line=count)
     except BuildFailed as error:
+        if offline:
+            raise job.offline(_SOURCE, _MISSING, offline) from error
         raise _gone(job, error.tail) or error from error
     return [_checked(job, package) for package in packages]
 

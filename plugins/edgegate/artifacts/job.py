@@ -9,7 +9,7 @@ from edgegate.artifacts.artifact import FILES, Artifact
 from edgegate.artifacts.process import Run
 from edgegate.artifacts.progress import Progress
 from edgegate.command import Completed
-from edgegate.errors import BuildFailed, CommandFailed, NoNetwork, ToolMissing
+from edgegate.errors import BuildFailed, CommandFailed, NoNetwork, NotEnoughDisk, ToolMissing
 from edgegate.pins import Pin
 
 TAIL = 30
@@ -65,6 +65,8 @@ class Job:
     """Who listens."""
     runner: Run
     """Runs a command."""
+    no_space: Callable[[], NotEnoughDisk]
+    """Returns the error about a full disk."""
     helper: Callable[[str], Artifact]
     """Returns the default version of another pin, such as the Go toolchain."""
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -108,6 +110,7 @@ class Job:
         Raises:
             NoNetwork: its output says that the source cannot be reached.
             ToolMissing: there is no such program.
+            NotEnoughDisk: the disk is full.
             BuildFailed: it failed otherwise.
         """
         environ = self.environ if env is None else env
@@ -116,10 +119,16 @@ class Job:
         except FileNotFoundError as error:
             raise ToolMissing(argv[0], what=self.what, problem="it is not on PATH", fix=fix) from error
         except CommandFailed as error:
+            if "no space left on device" in error.output.lower():
+                raise self.no_space() from error
             last = unreachable(error.output)
             if last:
-                raise NoNetwork(self.what, missing=missing, source=source, cache=self.root, last=last) from error
+                raise self.offline(source, missing, last) from error
             raise self.failed(error.output) from error
+
+    def offline(self, source: str, missing: str, last: str) -> NoNetwork:
+        """Return the error about a source that cannot be reached."""
+        return NoNetwork(self.what, missing=missing, source=source, cache=self.root, last=last)
 
     def failed(self, output: str) -> BuildFailed:
         """Return the error of a failed build with the end of its output."""

@@ -1,12 +1,14 @@
 """The store: each pinned version once, built under a lock, published whole, found again by what it was made from."""
 
+import errno
 import hashlib
 import json
 import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +19,7 @@ from edgegate.artifacts.job import Job, Made
 from edgegate.artifacts.lock import locked, unless_locked
 from edgegate.artifacts.process import Run, run_step
 from edgegate.artifacts.progress import QUIET, Progress
-from edgegate.errors import NotEnoughDisk
+from edgegate.errors import CacheNotWritable, NotEnoughDisk
 from edgegate.pins import GoRecipe, Pin, Pins, Selection
 from edgegate.resources import resource
 
@@ -141,13 +143,32 @@ class Store:
         def waiting(holder: str) -> None:
             progress.say(f"waiting for another edgegate (pid {holder}) that builds {what}")
 
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self._lock(place.name), waiting):
-            found = Artifact.open(place)
-            return found or self._make(pins, pin, version, place, progress)
+        with self._translated(pin, version):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with locked(self._lock(place.name), waiting):
+                found = Artifact.open(place)
+                return found or self._make(pins, pin, version, place, progress)
+
+    @contextmanager
+    def _translated(self, pin: Pin, version: str) -> Iterator[None]:
+        """Turn what the file system refuses into errors that say what to do."""
+        try:
+            yield
+        except OSError as error:
+            what = f"{pin.name} {version}"
+            if error.errno == errno.ENOSPC:
+                raise self._no_space(pin, version) from error
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+                raise CacheNotWritable(what, where=self.root, reason=str(error.strerror)) from error
+            raise
+
+    def _no_space(self, pin: Pin, version: str) -> NotEnoughDisk:
+        has = self._free_mib(self.root)
+        return NotEnoughDisk(f"{pin.name} {version}", needs_mib=pin.disk_mib, has_mib=has, where=self.root)
 
     def _make(self, pins: Pins, pin: Pin, version: str, place: Path, progress: Progress) -> Artifact:
-        self._check_disk(pin, version)
+        if self._free_mib(self.root) < pin.disk_mib:
+            raise self._no_space(pin, version)
         self._sweep()
         part = place.with_name(place.name + _PART)
         log = self.root / "logs" / f"{place.name}.log"
@@ -159,7 +180,9 @@ class Store:
             made = self._builders[pin.source].make(job)
             seconds = time.monotonic() - begin
             self._write(job, made, seconds)
-            artifact = _publish(part / "artifact", place)
+            # Only what a newer or older edgegate cannot read is there still; it holds the same files.
+            shutil.rmtree(place, ignore_errors=True)
+            artifact = _publish(job.into, place)
         finally:
             shutil.rmtree(part, ignore_errors=True)
         progress.done(job.what, seconds)
@@ -180,6 +203,7 @@ class Store:
             log=log,
             progress=progress,
             runner=self._runner,
+            no_space=lambda: self._no_space(pin, version),
             helper=lambda name: self.ensure(pins, name, pins.pin(name).default, progress),
         )
 
@@ -200,11 +224,6 @@ class Store:
         if job.log.exists():
             shutil.copyfile(job.log, job.into / LOG)
         Artifact(job.into, manifest).write()
-
-    def _check_disk(self, pin: Pin, version: str) -> None:
-        has = self._free_mib(self.root)
-        if has < pin.disk_mib:
-            raise NotEnoughDisk(f"{pin.name} {version}", needs_mib=pin.disk_mib, has_mib=has, where=self.root)
 
     def _sweep(self) -> None:
         """Remove what killed builds of other versions left."""

@@ -50,7 +50,6 @@ def _pin(table: Table, name: str) -> Pin:
     versions = _versions(table, name)
     default = _one_of(table, "default", versions)
     source = _one_of(table, "source", ("go", "pypi", "deb"))
-    production = table.take("production", str, "a version")
     pin = Pin(
         name=name,
         versions=versions,
@@ -64,11 +63,13 @@ def _pin(table: Table, name: str) -> Pin:
         published=_per_version(table, "published", versions, Table.day),
         companions=_per_version(table, "companions", versions, _companion),
         images=table.texts("images"),
-        production=production,
-        production_why=table.text("production-why") if production else None,
+        production=table.take("production", str, "a version"),
+        production_why=table.take("production-why", str, "a text"),
         disk_mib=_disk(table),
     )
     table.finish()
+    if (pin.production is None) != (pin.production_why is None):
+        raise table.fault("production", "and production-why are not both set", "both or neither")
     if pin.review_by <= pin.pinned:
         raise table.fault("review-by", f"is {pin.review_by}", f"a date after pinned, which is {pin.pinned}")
     return pin
@@ -130,7 +131,7 @@ def _go(table: Table, versions: tuple[str, ...]) -> Recipe:
         binaries=table.mapping("binaries", _relative),
         native=table.take("native", str, "a folder under native/"),
         files=table.texts("files"),
-        ldflags=table.take("ldflags", str, "a text") or "",
+        ldflags=_ldflags(table),
         staging=table.take("staging", bool, "true or false") or False,
         sums=_per_version(table, "sums", versions, _sha256),
     )
@@ -139,6 +140,14 @@ def _go(table: Table, versions: tuple[str, ...]) -> Recipe:
     if not (recipe.native or recipe.binaries or recipe.files):
         raise table.fault("binaries", "is missing", "at least one of binaries, native and files")
     return recipe
+
+
+def _ldflags(table: Table) -> str:
+    flags = table.take("ldflags", str, "a text") or ""
+    for name in re.findall(r"\{(.*?)\}", flags):
+        if name not in ("version", "major", "minor"):
+            raise table.fault("ldflags", f"has the unknown name '{{{name}}}'", "{version}, {major} and {minor}")
+    return flags
 
 
 def _pypi(table: Table, versions: tuple[str, ...]) -> Recipe:

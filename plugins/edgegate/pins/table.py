@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,8 +49,8 @@ class Table:
         """Return a date that has to be there."""
         accepted = "a date, as in 2027-03-31"
         value = self.take(key, date, accepted)
-        if value is None:
-            raise self.fault(key, "is missing", accepted)
+        if value is None or isinstance(value, datetime):
+            raise self.fault(key, "is missing" if value is None else f"is {_kind(value)}", accepted)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -92,5 +92,14 @@ def matching(pattern: str, accepted: str) -> Callable[[Table, str], str]:
 
 
 def _kind(value: object) -> str:
-    names = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
-    return names.get(type(value), "a date" if isinstance(value, date) else type(value).__name__)
+    names: dict[type, str] = {
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        bool: "true or false",
+        list: "a list",
+        dict: "a table",
+        date: "a date",
+        datetime: "a date and time",
+    }
+    return names.get(type(value), type(value).__name__)
