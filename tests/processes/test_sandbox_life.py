@@ -18,6 +18,7 @@ from edgegate.errors import (
     LabRequestFailed,
     NotEnoughMemory,
     SandboxNotPermitted,
+    ToolMissing,
 )
 from edgegate.lab import Lab, Tools, registry, sandbox
 from edgegate.lab.control import enter_argv
@@ -167,6 +168,8 @@ def test_the_supervisor_is_killed(lab: Lab) -> None:
     lab.release()
     with pytest.raises(LabGone):
         lab.lease()
+    with pytest.raises(LabGone):
+        enter_argv(lab, Tools())
 
 
 def test_a_supervisor_that_hangs_is_killed(lab: Lab) -> None:
@@ -176,12 +179,22 @@ def test_a_supervisor_that_hangs_is_killed(lab: Lab) -> None:
 
 
 def test_too_little_memory(tmp_path: Path) -> None:
-    with pytest.raises(NotEnoughMemory) as raised:
+    with pytest.raises(NotEnoughMemory, match=rf"^a lab needs {1 << 40} MiB of memory, and \d+ MiB are available. "):
         sandbox.create(tmp_path / "labs/lab", "lab", needs_mib=1 << 40)
-    assert str(raised.value) == (
-        f"a lab needs {1 << 40} MiB of memory, and {raised.value.has_mib} MiB are available. Nothing was started. "
-        f"End what uses the memory (`edgegate status` lists kept labs, `edgegate down` ends one)."
-    )
+    assert not (tmp_path / "labs").exists()
+
+
+@pytest.mark.parametrize(
+    ("tools", "text"),
+    [
+        (Tools(ip="/no/ip"), "a lab needs /no/ip: not found on PATH. Install iproute2."),
+        (Tools(unshare="/no/unshare"), "a lab needs /no/unshare: not found on PATH. Install util-linux."),
+    ],
+)
+def test_a_program_that_is_not_there(tmp_path: Path, tools: Tools, text: str) -> None:
+    with pytest.raises(ToolMissing) as raised:
+        sandbox.create(tmp_path / "labs/lab", "lab", tools=tools, needs_mib=0)
+    assert str(raised.value) == text
     assert not (tmp_path / "labs").exists()
 
 

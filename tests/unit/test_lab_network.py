@@ -32,11 +32,12 @@ class FakeIp:
         refused = argv[1:3] == ["link", "add"] and argv[3] in self.existing
         return Completed(tuple(argv), 2 if refused else 0, self._told(argv), self.refusal if refused else "")
 
+    def _routes(self) -> list[dict[str, str]]:
+        return [{"dst": dst, "dev": "tun0"} if "/" in dst else {"dst": dst, "type": "blackhole"} for dst in self.routes]
+
     def _told(self, argv: list[str]) -> str:
         if argv[-1] == "route":
-            return json.dumps(
-                [{"dst": "default", "dev": "eth0"}, *({"dst": dst, "dev": "tun0"} for dst in self.routes)]
-            )
+            return json.dumps([{"dst": "default", "dev": "eth0"}, *self._routes()])
         if argv[-1] == "addr":
             told = [address.split("/") for address in self.addresses]
             return json.dumps(
@@ -82,17 +83,18 @@ def test_a_routed_block_is_passed_over(fake_ip: FakeIp) -> None:
 
 
 def test_no_free_block_names_who_has_them(fake_ip: FakeIp) -> None:
-    fake_ip.routes = ["10.88.0.0/17"]
+    fake_ip.routes = ["10.88.9.9", "10.88.0.0/17"]
     fake_ip.existing = [f"edge{n}" for n in range(network.BLOCKS)]
     with pytest.raises(SubnetTaken) as raised:
         network.lease("ip", "lab", 1)
     text = str(raised.value)
     assert text.startswith(
-        "no block of 10.88.0.0/16 is free for a lab; taken: 10.88.0.0/24 to 10.88.127.0/24 (interface tun0), "
+        "no block of 10.88.0.0/16 is free for a lab; taken: 10.88.0.0/24 to 10.88.8.0/24 (interface tun0), "
+        "10.88.9.0/24 (blackhole route), 10.88.10.0/24 to 10.88.127.0/24 (interface tun0), "
         "10.88.128.0/24 (interface edge128), "
     )
     assert "10.88.254.0/24 (interface edge254). End a lab that is not needed (`edgegate down`), or remove" in text
-    assert len(raised.value.taken) == 1 + 127
+    assert len(raised.value.taken) == 3 + 127
 
 
 def test_another_refusal_is_told_as_it_is(fake_ip: FakeIp) -> None:

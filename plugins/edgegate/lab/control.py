@@ -208,8 +208,14 @@ class Lab:
 
 
 def enter_argv(lab: Lab, tools: Tools) -> list[str]:
-    """Return the beginning of a command line that runs what follows inside a lab, with our terminal."""
+    """Return the beginning of a command line that runs what follows inside a lab, with our terminal.
+
+    Raises:
+        LabGone: the lab has ended.
+    """
     words = [tools.nsenter, "--target", str(lab.init_pid), "--pid", "--net", "--mount"]
-    if Path("/proc/self/ns/user").readlink() != Path(f"/proc/{lab.init_pid}/ns/user").readlink():
-        words += ["--user", "--preserve-credentials"]
-    return [*words, "--"]
+    try:
+        same = Path("/proc/self/ns/user").readlink() == Path(f"/proc/{lab.init_pid}/ns/user").readlink()
+    except FileNotFoundError:
+        raise LabGone(lab.name, folder=lab.folder, last="its supervisor has ended") from None
+    return [*words, *(() if same else ("--user", "--preserve-credentials")), "--"]

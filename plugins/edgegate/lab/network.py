@@ -95,7 +95,7 @@ def lease(ip: str, name: str, init_pid: int) -> LabNet:
             return net
         if "File exists" not in made.stderr:
             raise CommandFailed(words, status=made.status, output=made.stderr)
-        taken[n] = net.interface
+        taken[n] = f"interface {net.interface}"
     raise SubnetTaken(_told(taken))
 
 
@@ -168,7 +168,7 @@ def _caller_side(ip: str, net: LabNet) -> None:
 
 
 def _taken(ip: str) -> dict[int, str]:
-    """Return the numbers of the blocks that are in use already, each with the interface that uses it."""
+    """Return the numbers of the blocks that are in use already, each with what uses it."""
     used = [
         *_subnets(json.loads(command.run([ip, "-4", "-j", "route"]).stdout or "[]")),
         *_addresses(json.loads(command.run([ip, "-4", "-j", "addr"]).stdout or "[]")),
@@ -183,24 +183,29 @@ def _taken(ip: str) -> dict[int, str]:
 
 
 def _told(taken: dict[int, str]) -> list[str]:
-    """Return the blocks in words; neighbours of one interface are one entry."""
+    """Return the blocks in words; neighbours with one holder are one entry."""
     told = []
     for _, run in groupby(sorted(taken.items()), key=lambda item: item[1]):
-        blocks = [(LabNet(n).block, interface) for n, interface in run]
+        blocks = [(LabNet(n).block, holder) for n, holder in run]
         first, last = blocks[0][0], blocks[-1][0]
-        told.append(f"{first if first == last else f'{first} to {last}'} (interface {blocks[0][1]})")
+        told.append(f"{first if first == last else f'{first} to {last}'} ({blocks[0][1]})")
     return told
 
 
 def _subnets(routes: Iterable[dict[str, str]]) -> list[tuple[ipaddress.IPv4Network, str]]:
     return [
-        (ipaddress.IPv4Network(route["dst"]), route.get("dev", "?")) for route in routes if route["dst"] != "default"
+        (
+            ipaddress.IPv4Network(route["dst"]),
+            f"interface {route['dev']}" if "dev" in route else f"{route['type']} route",
+        )
+        for route in routes
+        if route["dst"] != "default"
     ]
 
 
 def _addresses(links: Iterable[dict[str, object]]) -> list[tuple[ipaddress.IPv4Network, str]]:
     return [
-        (ipaddress.IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False), str(link["ifname"]))
+        (ipaddress.IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False), f"interface {link['ifname']}")
         for link in links
         for entry in link.get("addr_info", [])  # type: ignore[attr-defined]
     ]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import struct
 import sys
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from edgegate.clock import wait_until
-from edgegate.errors import CommandFailed, EdgegateError, LabGone, NeverReady, NotEnoughMemory
-from edgegate.lab import network, privileges, proc, record, registry
+from edgegate.errors import CommandFailed, EdgegateError, LabGone, NeverReady, ToolMissing
+from edgegate.lab import memory, network, privileges, proc, record, registry
 from edgegate.lab.control import Lab
 from edgegate.lab.launcher import SOCKET, Order, environment, launch
 from edgegate.lab.network import LabNet
@@ -24,10 +25,8 @@ from edgegate.lab.record import SCHEMA, Record
 from edgegate.lab.spec import Tools
 from edgegate.lab.wire import Line, unwrap
 
-__all__ = ["NEEDS_MIB", "create", "ensure_privileges"]
+__all__ = ["create", "ensure_privileges"]
 
-NEEDS_MIB = 3072
-"""MiB that an entire edge takes when it idles."""
 _HELLO_WITHIN = 20.0
 """Seconds for the namespaces and the supervisor to be there; measured: 0.15 s."""
 
@@ -40,7 +39,7 @@ def create(
     keep: bool = False,
     logs: Path | None = None,
     fingerprint: str = "",
-    needs_mib: int = NEEDS_MIB,
+    needs_mib: int = memory.NEEDS_MIB,
 ) -> Lab:
     """Make a lab and return it with its first lease held.
 
@@ -55,6 +54,7 @@ def create(
 
     Raises:
         NotEnoughMemory: less is available.
+        ToolMissing: one of the programs is not there.
         LabExists, LabFolderForeign: the folder is not free.
         SandboxNotPermitted: namespaces are refused.
         SubnetTaken: no block of addresses is free.
@@ -67,7 +67,9 @@ def create(
         keep=keep,
         fingerprint=fingerprint,
     )
-    _require_memory(needs_mib)
+    memory.require(needs_mib)
+    for program in (order.tools.ip, order.tools.unshare, order.tools.setsid):
+        _require_program(program)
     with ExitStack() as undo:
         alive = registry.claim(order.folder, name)
         undo.callback(_clear, order.folder)
@@ -196,8 +198,7 @@ def _version() -> str:
         return "unknown"
 
 
-def _require_memory(needs_mib: int) -> None:
-    words = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
-    has_mib = int(words.split()[1]) // 1024
-    if has_mib < needs_mib:
-        raise NotEnoughMemory(needs_mib=needs_mib, has_mib=has_mib)
+def _require_program(program: str) -> None:
+    if shutil.which(program) is None:
+        package = "iproute2" if Path(program).name == "ip" else "util-linux"
+        raise ToolMissing(program, what="a lab", problem="not found on PATH", fix=f"Install {package}.")
