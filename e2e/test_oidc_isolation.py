@@ -35,7 +35,7 @@ def test_unusable_secret(
         login.refused(policy)
 
     with login.phase("recovery"):
-        policy.repair()
+        login.repair(policy)
         login.asked_to_log_in(policy)
 
 

@@ -18,7 +18,7 @@ from edgegate.edge.guard import Guard
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.tenant import Site, Tenant
-from edgegate.edge.versions import running_versions
+from edgegate.edge.versions import release, running_versions
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
@@ -129,7 +129,8 @@ class Edge:
 
     def has(self, capability: str) -> bool:
         """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""
-        return capability in {"host", "merged-gateways", "oidc-provider"}
+        grants = release(self.plan.selection.version("envoy-gateway")) >= (1, 8)
+        return {"merged-gateways": True, "oidc-provider": True, "secret-grants": grants}.get(capability, False)
 
     @cached_property
     def login(self) -> OidcProvider:

@@ -39,6 +39,7 @@ class OidcPolicy:
         self.tenant, self.target, self.state = tenant, target, state
         self.ref = Ref(SECURITY_POLICY, "login", tenant.namespace)
         elsewhere = f"{tenant.namespace}-vault" if state is SecretState.WITHOUT_GRANT else tenant.namespace
+        self._vault = elsewhere
         self.secret = Ref(SECRET, "oidc-client", elsewhere)
         self._plane = plane
         self._client = login.register(f"https://{tenant.host}{CALLBACK}")
@@ -63,19 +64,24 @@ class OidcPolicy:
             self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}))
         self._plane.apply(self._manifest(self._client))
 
-    def repair(self) -> None:
-        """Make the Secret valid: create it, add its key, or grant its use."""
+    def repair(self, *, by_grant: bool) -> None:
+        """Make the Secret valid: create it, add its key, or grant its use.
+
+        Without `by_grant` a Secret in another namespace is copied to the tenant's own: before Envoy Gateway 1.8 no
+        grant helps, a policy must not refer to another namespace at all.
+        """
         self._valid = True
-        if self.state is SecretState.WITHOUT_GRANT:
+        if self.state is SecretState.WITHOUT_GRANT and by_grant:
             self._plane.apply(_grant(self.secret, self.tenant.namespace))
-        else:
-            self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}))
+            return
+        self.secret = Ref(SECRET, self.secret.name, self.tenant.namespace)
+        self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}), self._manifest(self._client))
 
     def remove(self, within: float) -> None:
-        """Delete the policy, and what stands outside the tenant's namespace; return when both are gone."""
+        """Delete the policy and return when it is gone; what stands outside the tenant's namespace goes a little later."""
         self._plane.delete_and_wait(self.ref, within=within)
-        if self.secret.namespace != self.tenant.namespace:
-            self._plane.delete_and_wait(Ref(NAMESPACE, self.secret.namespace), within=within)
+        if self._vault != self.tenant.namespace:
+            self._plane.delete(Ref(NAMESPACE, self._vault))
 
     def wait_judged(self, within: float) -> Manifest:
         """Return the policy's `Accepted` condition, as soon as Envoy Gateway has given one.

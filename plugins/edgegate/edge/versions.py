@@ -36,3 +36,8 @@ def _innermost(lab: Lab, pid: int) -> int:
     while children := lab.get(f"/proc/{pid}/task/{pid}/children").split():
         pid = int(children[0])
     return pid
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Return a version such as `1.8.3` as numbers, so that versions can be compared."""
+    return tuple(int(part) for part in version.split("."))
