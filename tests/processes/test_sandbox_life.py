@@ -29,7 +29,7 @@ def test_down_leaves_nothing_and_is_quick(make_lab: MakeLab) -> None:
     lab = make_lab("down-leaves-nothing")
     lab.start(child("stubborn", STUBBORN, "down-leaves-nothing"))
     assert lab.net.interface in interfaces()
-    assert len(processes("down-leaves-nothing")) == 3  # launcher, supervisor, child
+    wait_until("launcher, supervisor, child", lambda: len(processes("down-leaves-nothing")) == 3, deadline=2)
 
     began = time.monotonic()
     lab.down()
