@@ -59,6 +59,26 @@ AGENT_SATURATION = _fault(
 )
 RECORD_LEFT_BEHIND = _fault("record-left-behind", "PowerDNS keeps the records of a deleted DNSRecordSet (#283)")
 SWAP_GAP = _fault("swap-gap", "changing a record's type removes the old one a second before the new one is written")
+WRONG_SOLVER_PLANE = _fault(
+    "wrong-solver-plane", "the HTTP-01 solver hangs on a Gateway of the other plane: challenges stay pending (#261)"
+)
+REFRESH_IGNORED = _fault(
+    "refresh-ignored", "a Domain whose proof was repaired waits for the schedule, the refresh field is ignored (#290)"
+)
+NO_OIDC_GUARD = _fault("no-oidc-guard", "a login policy whose Secret is missing is put on the edge nevertheless (#194)")
+HELD_FOR_EVER = _fault("held-for-ever", "a held login policy is not released when its Secret comes later (#95, D3)")
+POLICY_NOT_WITHDRAWN = _fault(
+    "policy-not-withdrawn", "a login policy stays on the edge when its Secret is deleted later (#194, D4)"
+)
+POLICY_STATUS_LOST = _fault("policy-status-lost", "what the edge says about a policy does not come back upstream (#97)")
+WITHDRAWAL_BEFORE_HOLD = _fault(
+    "withdrawal-before-hold", "a login policy whose Secret is deleted leaves the edge before its routes are held (#194)"
+)
+CONFLICT_ACCEPTED = _fault("tpp-conflict-accepted", "of two firewall policies for one target both are accepted")
+LEASE_REQUIRED = _fault("lease-required", "connectors are not looked at where the Lease API is missing (#160)")
+CONNECTOR_ALWAYS_READY = _fault(
+    "connector-always-ready", "a connector stays Ready although its Lease has expired (#167)"
+)
 
 
 def known() -> tuple[Fault, ...]:

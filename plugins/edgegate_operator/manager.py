@@ -5,7 +5,6 @@ import threading
 import time
 from pathlib import Path
 
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import controllers_for
 from edgegate_operator.core.cache import Cache, Handler
 from edgegate_operator.core.controller import Request, Runner
@@ -17,6 +16,7 @@ from edgegate_operator.core.queue import WorkQueue
 from edgegate_operator.core.serve import StatusServer
 from edgegate_operator.kinds import CONFIG_MAP, ENDPOINT_SLICE, SECRET, SERVICE, Kind, Obj
 from edgegate_operator.names import CLUSTER_LABEL
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Site, Watch
 
 LOG = logging.getLogger("edgegate_operator")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from edgegate_operator.config import Settings
 from edgegate_operator.core.cache import Cache
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.executor import Planes
@@ -12,6 +11,7 @@ from edgegate_operator.core.plan import Plan, Plane
 from edgegate_operator.core.queue import Backoff
 from edgegate_operator.kinds import NAMESPACE, Kind, Obj
 from edgegate_operator.names import CLUSTER_LABEL, NAME_LABEL, NAMESPACE_LABEL, cluster_label, namespace_for
+from edgegate_operator.settings import Settings
 
 
 @dataclass(frozen=True)

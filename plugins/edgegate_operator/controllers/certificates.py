@@ -9,9 +9,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.config import Gateways, Settings
 from edgegate_operator.core.plan import Apply, Delete, Plane, Step, removal
 from edgegate_operator.kinds import CERTIFICATE, GATEWAY, SECRET, Obj
+from edgegate_operator.settings import Gateways, Settings
 
 ALMOST_EXPIRED = 60.0
 """A certificate that ends within so many seconds is not used any more."""

@@ -3,7 +3,6 @@
 import time
 
 from edgegate_operator import conditions, faults
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import rdata
 from edgegate_operator.controllers.agent import Agent, Outcome, changes_for, lookups
 from edgegate_operator.controllers.dnszone import name_servers
@@ -12,6 +11,7 @@ from edgegate_operator.core.plan import Apply, Plan, Plane, Status
 from edgegate_operator.core.powerdns import PowerDnsError
 from edgegate_operator.core.queue import Backoff
 from edgegate_operator.kinds import DNS_RECORD_SET, DNS_ZONE, DNS_ZONE_CLASS, Obj
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 
 FINALIZER = "dns.networking.miloapis.com/finalize-dnsrecordset-downstream"

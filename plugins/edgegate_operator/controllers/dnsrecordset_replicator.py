@@ -4,12 +4,12 @@ import time
 from dataclasses import dataclass
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import rdata, shadow
 from edgegate_operator.controllers.mapped import anchor, namespace
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status, Step, removal
 from edgegate_operator.kinds import CONFIG_MAP, DNS_RECORD_SET, DNS_ZONE, NAMESPACE, Obj
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 
 FINALIZER = "dns.networking.miloapis.com/finalize-dnsrecordset"

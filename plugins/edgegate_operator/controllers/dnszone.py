@@ -1,10 +1,10 @@
 """DNSZone downstream → zone in PowerDNS. This is the agent's half."""
 
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers.agent import Agent
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status
 from edgegate_operator.kinds import DNS_ZONE, DNS_ZONE_CLASS, Obj
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 
 FINALIZER = "dns.networking.miloapis.com/finalize-dnszone-downstream"

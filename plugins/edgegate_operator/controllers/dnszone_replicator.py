@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import shadow
 from edgegate_operator.controllers.mapped import anchor, namespace
 from edgegate_operator.core.controller import Request
@@ -19,6 +18,7 @@ from edgegate_operator.kinds import (
     NAMESPACE,
     Obj,
 )
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 
 FINALIZER = "dns.networking.miloapis.com/finalize-dnszone"

@@ -3,7 +3,6 @@
 import time
 
 from edgegate_operator import faults
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import gatewaydns, listeners
 from edgegate_operator.controllers.gatewaydecision import Seen, decide, prepare
 from edgegate_operator.controllers.gatewaymetrics import forget, record
@@ -24,6 +23,7 @@ from edgegate_operator.kinds import (
     SECRET,
     Obj,
 )
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
 
 

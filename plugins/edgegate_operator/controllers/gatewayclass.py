@@ -3,11 +3,11 @@
 import time
 
 from edgegate_operator import conditions
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers.listeners import is_ours
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Plan, Plane, Status
 from edgegate_operator.kinds import GATEWAY_CLASS, Obj
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Site, Watch, itself
 
 

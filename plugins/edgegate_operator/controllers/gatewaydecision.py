@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import certificates, gatewaydns, listeners
 from edgegate_operator.controllers.mapped import anchor, namespace, reference
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status, Step, removal
 from edgegate_operator.kinds import CONFIG_MAP, DNS_ENDPOINT, GATEWAY, Obj
+from edgegate_operator.settings import Settings
 
 CLASS_AGAIN = 30.0
 """Seconds until we look again for a class that is missing; its arrival wakes us too."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgegate_operator import conditions, faults, names, validation
-from edgegate_operator.config import Settings
 from edgegate_operator.core.plan import Apply, Plane, Step, removal
 from edgegate_operator.kinds import DNS_ENDPOINT, DNS_RECORD_SET, GATEWAY, Obj
+from edgegate_operator.settings import Settings
 
 TTL = 300
 """Seconds, of every record that we write."""

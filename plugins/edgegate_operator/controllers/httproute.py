@@ -3,7 +3,6 @@
 import time
 
 from edgegate_operator import faults, names
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers import guard, listeners, routes
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Plan, Plane
@@ -19,6 +18,7 @@ from edgegate_operator.kinds import (
     SERVICE,
     Obj,
 )
+from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
 
 

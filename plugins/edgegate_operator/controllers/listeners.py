@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from edgegate_operator import conditions, names
-from edgegate_operator.config import Gateways, Settings
 from edgegate_operator.core.plan import Claim, Plane, Step, removal
 from edgegate_operator.kinds import CONFIG_MAP, DOMAIN, GATEWAY, Obj
+from edgegate_operator.settings import Gateways, Settings
 
 DEFAULTS = ("default-http", "default-https")
 """Listeners that get the canonical host name."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from edgegate_operator import conditions, names
-from edgegate_operator.config import Settings
 from edgegate_operator.controllers.mapped import anchor, namespace, reference
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status, Step, removal
 from edgegate_operator.kinds import (
@@ -16,6 +15,7 @@ from edgegate_operator.kinds import (
     SERVICE,
     Obj,
 )
+from edgegate_operator.settings import Settings
 
 CERTIFICATE_HOST = "networking.datumapis.com/backend-cert-hostname"
 

@@ -32,7 +32,7 @@ class Cache:
 
     def __init__(self, cluster: Cluster, kind: Kind, selector: str = "") -> None:
         self.cluster, self.kind, self.selector = cluster, kind, selector
-        self.synced = threading.Event()
+        self.synced, self.served = threading.Event(), True
         self._objects: dict[tuple[str, str], Obj] = {}
         self._spaces: dict[str, dict[str, Obj]] = {}
         self._indexes: dict[str, Index] = {}
@@ -127,6 +127,7 @@ class Cache:
 
     def _relist(self) -> str:
         items, version = self.cluster.list(self.kind, self.selector)
+        self.served = True
         present = {key_of(item) for item in items}
         with self._lock:
             lost = [held for key, held in self._objects.items() if key not in present]
@@ -165,7 +166,7 @@ class Cache:
             except Gone:
                 self._from = ""
             except NotFound:
-                self._from = ""
+                self._from, self.served = "", False
                 self.synced.set()  # a kind that is not served has no objects; whoever needs it must not wait for ever
                 self._stop.wait(ABSENT_PAUSE)
             except Exception as error:  # whatever it was: a cache that ends is an operator that is frozen
