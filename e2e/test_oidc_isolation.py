@@ -9,7 +9,8 @@ import pytest
 from edgegate import Edge, Gate, OidcPolicyFactory, SecretState, Target, Tenant, TenantFactory
 from edgegate import LoginScenario as Login
 
-pytestmark = pytest.mark.edge_gate("oidc-isolation")
+# Cold restarts and continuous looks: no other test may use the shared proxy meanwhile.
+pytestmark = [pytest.mark.edge_gate("oidc-isolation"), pytest.mark.edge_exclusive]
 
 BROKEN = (SecretState.MISSING, SecretState.WITHOUT_KEY, SecretState.WITHOUT_GRANT)
 

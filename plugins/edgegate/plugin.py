@@ -1,5 +1,6 @@
 """The pytest hooks of edgegate; nothing else. What a hook does is in `options`, `report`, `diagnostics`, `fixtures`."""
 
+import os
 import uuid
 from collections.abc import Generator
 from contextlib import nullcontext
@@ -56,6 +57,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Let other runs use the run folder."""
     if (run := config.stash.get(RUN, None)) is not None:
         run.folder.release()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Without root, enter the namespaces in which we are root before there are workers: they come along.
+
+    A worker cannot do it by itself, because the kernel lets only a process with one thread in.
+    """
+    if os.geteuid() != 0:
+        from edgegate.lab.privileges import ensure_privileges
+
+        ensure_privileges()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -5,7 +5,7 @@ import subprocess
 
 from edgegate.cli import labs
 from edgegate.cli.talk import Talk
-from edgegate.lab import Tools
+from edgegate.lab import Tools, sandbox
 from edgegate.lab.control import enter_argv
 
 
@@ -17,7 +17,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, talk: Talk) -> int:
     """Run the command with our terminal and return its exit status; with `--json` its output is captured."""
-    argv = [*enter_argv(labs.chosen(args.name), Tools()), *args.argv]
+    lab = labs.chosen(args.name)
+    sandbox.ensure_privileges(lab.record.launcher_pid)
+    argv = [*enter_argv(lab, Tools()), *args.argv]
     if not talk.as_json:
         return subprocess.run(argv, check=False).returncode
     done = subprocess.run(argv, check=False, capture_output=True, text=True)

@@ -5,7 +5,7 @@ import os
 
 from edgegate import settings as table
 from edgegate.errors import NoEdgeRuns, WhichEdge
-from edgegate.lab import Lab, registry, sandbox
+from edgegate.lab import Lab, registry
 
 
 def add_name(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,6 @@ def add_name(parser: argparse.ArgumentParser) -> None:
 def every() -> list[Lab]:
     """Return all running edges of this user, oldest first; folders of dead ones are cleared away."""
     cache = table.from_arguments(argparse.Namespace(), os.environ).cache
-    sandbox.ensure_privileges()
     registry.sweep(cache)
     return [registry.attach(folder) for folder, _ in registry.labs(cache)]
 

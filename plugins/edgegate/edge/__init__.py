@@ -1,7 +1,9 @@
 """The edge that scenarios hold: reach it, change it, restart it, and watch that neighbours stay unharmed."""
 
+import fcntl
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import Self
@@ -77,10 +79,7 @@ class Edge:
         """Where the edge answers; the address is the one that the sentinel's Gateway reports."""
         gateway = self.downstream.get(tenants.gateway_of(sentinel.NAMESPACE))
         assert gateway is not None, "the sentinel is part of every edge"
-        ca = self.lab.folder / "ca.crt"
-        if not ca.exists():
-            ca.write_bytes(self.authority.certificate)
-        return Site(gateway["status"]["addresses"][0]["value"], ca)
+        return Site(gateway["status"]["addresses"][0]["value"], self.lab.folder / "ca.crt")
 
     def tenant(self, name: str) -> Tenant:
         """Create a tenant with a host name of its own and return it once its Gateway is programmed."""
@@ -135,22 +134,31 @@ class Edge:
     @cached_property
     def login(self) -> OidcProvider:
         """The OpenID Connect provider; started at first use."""
-        if oidc_provider.NAME not in {status.name for status in self.lab.status()}:
-            self.lab.start(oidc_provider.spec(self.lab))
-        oidc_provider.publish(self.lab, self.downstream)
+        with self._alone():
+            if oidc_provider.NAME not in {status.name for status in self.lab.status()}:
+                self.lab.start(oidc_provider.spec(self.lab))
+            oidc_provider.publish(self.lab, self.downstream)
         return OidcProvider(self.lab)
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""
         launch = self.opened.launch
-        taken = [status.name for status in self.lab.status() if status.name.startswith("kube-apiserver-")]
-        plane = control_plane.project(name, index=len(taken) - 2)
-        if f"kube-apiserver-{name}" not in taken:
-            prefixes.new_plane(launch, plane)
-            self.lab.start(control_plane.api_server(launch, plane))
-            self.lab.start(control_plane.controller_manager(launch, plane))
-            return plane_of(launch, plane)
+        with self._alone():
+            taken = [status.name for status in self.lab.status() if status.name.startswith("kube-apiserver-")]
+            if f"kube-apiserver-{name}" not in taken:
+                plane = control_plane.project(name, index=len(taken) - 2)
+                prefixes.new_plane(launch, plane)
+                self.lab.start(control_plane.api_server(launch, plane))
+                self.lab.start(control_plane.controller_manager(launch, plane))
+                plane_of(launch, plane)
         return ControlPlane(name, self.lab.folder / f"{name}.kubeconfig")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep the other processes that use this edge from starting the same part at the same time."""
+        with (self.lab.folder / "parts.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def versions(self) -> Versions:
         """Return the versions that really run, each asked from the process itself."""

@@ -78,7 +78,7 @@ class OidcPolicy:
         self._plane.apply(_secret(self.secret, {SECRET_KEY: self._client.secret}), self._manifest(self._client))
 
     def remove(self, within: float) -> None:
-        """Delete the policy and return when it is gone; what stands outside the tenant's namespace goes a little later."""
+        """Delete the policy and return when it is gone; another namespace than the tenant's goes a little later."""
         self._plane.delete_and_wait(self.ref, within=within)
         if self._vault != self.tenant.namespace:
             self._plane.delete(Ref(NAMESPACE, self._vault))

@@ -89,9 +89,10 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
         LabFault: the lab or one of its parts could not be started.
     """
     began = time.monotonic()
-    sandbox.ensure_privileges()
     with _one_at_a_time(plan.settings.cache, run_key):
         lab, how = _find(plan, run_key)
+        # Without root, a lab is reached from the namespace in which it was made.
+        sandbox.ensure_privileges(lab.record.launcher_pid if lab else None)
         if lab is not None:
             lab.lease()
             launch = Launch.load(lab, plan.selection, plan.artifacts)
@@ -153,6 +154,7 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         lab.down()
         raise
     versions = {name: plan.selection.version(name) for name in PINS}
+    (lab.folder / "ca.crt").write_bytes(launch.authority.certificate)
     (lab.folder / _READY).write_text(json.dumps({"versions": versions}))
     return launch, both, steps
 
