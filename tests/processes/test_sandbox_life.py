@@ -172,6 +172,14 @@ def test_the_supervisor_is_killed(lab: Lab) -> None:
         enter_argv(lab, Tools())
 
 
+def test_the_last_words_of_a_supervisor_are_told(lab: Lab) -> None:
+    lab.log("supervisor").write_text("Traceback\nMemoryError: no\n")
+    os.kill(lab.init_pid, signal.SIGKILL)
+    wait_until("end", lambda: not registry.alive(lab.folder), deadline=2)
+    with pytest.raises(LabGone, match=r"Connection refused: MemoryError: no\. Whatever ran in it"):
+        lab.ping()
+
+
 def test_a_supervisor_that_hangs_is_killed(lab: Lab) -> None:
     os.kill(lab.init_pid, signal.SIGSTOP)
     lab.down()

@@ -32,7 +32,7 @@ def test_the_folder_of_a_missing_target_is_rebuilt(tmp_path: Path) -> None:
     etc = f"{tmp_path}/etc"
     assert _words(tmp_path, Bind("/src", f"{etc}/envoy/certs")) == [
         *("--tmpfs", etc),
-        *("--dev-bind", f"{etc}/hosts", f"{etc}/hosts"),
+        *("--dev-bind-try", f"{etc}/hosts", f"{etc}/hosts"),
         *("--symlink", "hosts", f"{etc}/link"),
         *("--ro-bind", "/src", f"{etc}/envoy/certs"),
     ]

@@ -42,5 +42,5 @@ def _rebuilt(folder: str) -> list[str]:
         if entry.is_symlink():
             words += ["--symlink", str(entry.readlink()), str(entry)]
         else:
-            words += ["--dev-bind", str(entry), str(entry)]
+            words += ["--dev-bind-try", str(entry), str(entry)]  # it may be gone by then
     return words
