@@ -17,7 +17,7 @@ class Completed:
     status: int
     """Its exit status; negative when a signal ended it."""
     stdout: str
-    """What it wrote to standard output."""
+    """What it wrote to standard output; bytes that are no text are shown as replacement characters."""
     stderr: str
     """What it wrote to standard error."""
 
@@ -53,11 +53,13 @@ def run(
             timeout=timeout,
             input=stdin or "",
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
-    except FileNotFoundError as missing:
-        raise CommandFailed(words, status=127, output=str(missing)) from missing
+    except OSError as refused:  # 127 and 126 are what a shell says
+        status = 127 if isinstance(refused, FileNotFoundError) else 126
+        raise CommandFailed(words, status=status, output=str(refused)) from refused
     except subprocess.TimeoutExpired as late:
         raise CommandFailed(words, status=-9, output=f"killed after {timeout:g} s") from late
     if check and done.returncode != 0:
