@@ -43,6 +43,21 @@ class LabNet:
         return f"10.88.{self.n}.2"
 
     @property
+    def authoritative_ip(self) -> str:
+        """The authoritative DNS server, where the lab has one."""
+        return f"10.88.{self.n}.3"
+
+    @property
+    def cached_ip(self) -> str:
+        """The authoritative DNS server with default caches."""
+        return f"10.88.{self.n}.4"
+
+    @property
+    def recursor_ip(self) -> str:
+        """The resolver for everything outside the cluster."""
+        return f"10.88.{self.n}.5"
+
+    @property
     def lb_first(self) -> str:
         """The first address for Services of type LoadBalancer."""
         return f"10.88.{self.n}.8"
