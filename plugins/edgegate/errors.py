@@ -6,7 +6,8 @@ EdgegateError
 │   ├── BadSetting             a flag, environment name or ini key has a value that cannot be meant
 │   │   ├── UnknownLimit       --edge-limit names a limit that does not exist
 │   │   └── BackendNotYet      kind and attach come later
-│   ├── UnknownComponent / UnknownVersion / UnknownImage
+│   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
+│   ├── AskedTooEarly          a resolver would remember that a name does not exist
 │   ├── PinsFault              pins.toml: file, key, accepted form
 │   ├── RunFolderForeign       the run folder belongs to another version
 │   ├── RunFolderBusy          another run writes to it right now
@@ -19,6 +20,7 @@ EdgegateError
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
     ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
+    ├── ServerRefused / ServerUnreachable    a DNS or ACME server said no, or nothing
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
@@ -92,6 +94,42 @@ class PlaneUnreachable(EnvironmentFault):
         self.plane, self.request, self.text = plane, request, text
 
 
+class ServerRefused(EnvironmentFault):
+    """A server of the lab answered a request of ours with an error."""
+
+    def __init__(self, server: str, request: str, *, status: int, text: str) -> None:
+        super().__init__(f"{server} refused {request}: {status}: {text}. Its own side: edgegate logs {server}")
+        self.server, self.request, self.status, self.text = server, request, status, text
+
+
+class ServerUnreachable(EnvironmentFault):
+    """A server of the lab gave no answer to a request of ours."""
+
+    def __init__(self, server: str, request: str, *, text: str) -> None:
+        super().__init__(f"{server} did not answer {request}: {text}. Does it run? edgegate status tells")
+        self.server, self.request, self.text = server, request, text
+
+
+class AskedTooEarly(UsageFault):
+    """A resolver was to be asked for a name that may not exist yet."""
+
+    def __init__(self, name: str, type: str, *, server: str) -> None:  # noqa: A002 - the word of DNS
+        super().__init__(
+            f"{server} was to be asked for {name} {type} without proof that it exists. A resolver remembers that a name "
+            f"does not exist, for as long as its zone says. Pass the authoritative server's answer as after=, or "
+            f"early=True where that memory is what you look at."
+        )
+        self.name, self.type, self.server = name, type, server
+
+
+class UnknownPart(UsageFault):
+    """A part of an edge, or a variant of one, that does not exist."""
+
+    def __init__(self, word: str, accepted: Sequence[str]) -> None:
+        super().__init__(f"'{word}' is no part of an edge. Accepted: {', '.join(accepted)}.")
+        self.word, self.accepted = word, tuple(accepted)
+
+
 class UnknownComponent(UsageFault):
     """A component that no pin names."""
 
@@ -157,7 +195,8 @@ class NoNetwork(ArtifactFault):
 
     def __init__(self, what: str, *, missing: str, source: str, cache: Path, last: str) -> None:
         super().__init__(
-            f"{what} needs {missing}, which is not in {cache}, and the {source} cannot be reached (last seen: {last}). "
+            f"{what} needs {missing}. {cache} does not have that, and the {source} cannot be reached "
+            f"(last seen: {last}). "
             f"Run 'edgegate build' on a machine with a connection, copy its cache folder here, and point "
             f"EDGEGATE_CACHE at the copy."
         )
@@ -168,8 +207,9 @@ class PackageGone(ArtifactFault):
     """The machine's Debian sources do not offer the pinned version of a package."""
 
     def __init__(self, what: str, *, package: str, version: str) -> None:
+        wanted = f"{package} {version}".strip()
         super().__init__(
-            f"{what} needs the Debian package {package} {version}, which this machine's sources do not offer: it is "
+            f"{what} needs the Debian package {wanted}, which this machine's sources do not offer: it is "
             f"another Debian release, or a newer version has replaced it. 'apt-cache madison {package}' shows what "
             "they offer; raise the pin in pins.toml, or copy a cache folder that has it and set EDGEGATE_CACHE."
         )

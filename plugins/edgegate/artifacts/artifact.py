@@ -47,7 +47,7 @@ class Artifact:
         try:
             data = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
             return cls(path, Manifest(**data | {"libraries": tuple(data["libraries"])}))
-        except (FileNotFoundError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError):
             return None
 
     @property

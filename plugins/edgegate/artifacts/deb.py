@@ -88,7 +88,7 @@ def _gone(job: Job, output: str) -> PackageGone | None:
     found = re.search(r"Version '([^']+)' for '([^']+)' was not found|Unable to locate package ([^\s=]+)", output)
     if not found:
         return None
-    return PackageGone(job.what, package=found[2] or found[3], version=found[1] or "any")
+    return PackageGone(job.what, package=found[2] or found[3], version=found[1] or "")
 
 
 def _checked(job: Job, package: DebPackage) -> Path:

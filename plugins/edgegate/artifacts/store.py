@@ -158,7 +158,7 @@ class Store:
             what = f"{pin.name} {version}"
             if error.errno == errno.ENOSPC:
                 raise self._no_space(pin, version) from error
-            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
                 raise CacheNotWritable(what, where=self.root, reason=str(error.strerror)) from error
             raise
 

