@@ -69,7 +69,7 @@ def test_a_program_that_is_not_there_is_127_as_in_a_shell() -> None:
 
 def test_a_program_that_may_not_be_run_is_126_as_in_a_shell(tmp_path: Path) -> None:
     (tmp_path / "ip").touch(mode=0o600)
-    with pytest.raises(CommandFailed, match=r"status 126: .*Permission denied") as raised:
+    with pytest.raises(CommandFailed, match="Permission denied") as raised:
         command.run([str(tmp_path / "ip")])
     assert raised.value.status == 126
 
