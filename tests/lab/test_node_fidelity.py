@@ -242,6 +242,8 @@ def test_a_pod_that_fits_nowhere_says_so(node: NodeLab) -> None:
 
 def test_an_agent_that_was_killed_goes_on_with_its_pods(node: NodeLab) -> None:
     pod = node.pod("kept", shell(f": only-one; {FOREVER}"))
+    done = node.pod("done", shell("exit 0"), restartPolicy="Never")
+    node.wait(done, lambda seen: seen["status"]["phase"] == "Succeeded", "done succeeds")
     before = node.ready(pod)
     node.lab.kill("node-agent")
     node.lab.restart("node-agent")
@@ -250,6 +252,17 @@ def test_an_agent_that_was_killed_goes_on_with_its_pods(node: NodeLab) -> None:
     assert state(after)["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     # bubblewrap and the shell that it started
     assert len(node.lab.run(["pgrep", "-f", "only-one"]).stdout.split()) == 2
+    assert (node.plane.get(done) or {})["status"]["phase"] == "Succeeded"
+    node.plane.delete_and_wait(done)
+
+
+def test_a_control_plane_that_was_killed_is_waited_for(node: NodeLab) -> None:
+    before = node.ready(node.pod("steady", shell(FOREVER)))
+    node.lab.kill("kube-apiserver-downstream")
+    node.lab.restart("kube-apiserver-downstream")
+    node.ready(node.pod("afterwards", shell(FOREVER)))
+    after = node.plane.get(Ref.of(before)) or {}
+    assert (state(after)["restartCount"], state(after)["ready"]) == (0, True)
 
 
 def _service(node: NodeLab, name: str, **spec: object) -> Ref:

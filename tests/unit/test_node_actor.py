@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from edgegate.lab.node import actor as actors
 from edgegate.lab.node.actor import Actor
 from node_parts import StepActor
 
@@ -34,16 +35,23 @@ def test_a_thread_does_what_it_is_sent_and_ends() -> None:
     actor.post(actor.finish)
 
 
-def test_a_step_that_fails_is_logged_and_the_next_one_runs(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_step_that_fails_is_logged_and_things_go_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     actor, done = Actor("pod shop/web"), threading.Event()
 
     def fail() -> None:
         raise RuntimeError("unforeseen")
 
+    monkeypatch.setattr(actors, "AFTER_FAILURE", 0.05)
+    settled = threading.Semaphore(0)
+    monkeypatch.setattr(actor, "settle", settled.release)
     with caplog.at_level(logging.ERROR):
         actor.start()
         actor.post(fail)
         actor.post(done.set)
         assert done.wait(5)
+        assert settled.acquire(timeout=5)  # after the step that went well
+        assert settled.acquire(timeout=5)  # for the one that failed
     actor.post(actor.finish)
     assert "pod shop/web: a step failed" in caplog.text

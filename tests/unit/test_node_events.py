@@ -21,6 +21,7 @@ class Written:
         self.patched: list[tuple[str, Json]] = []
         self.refuse = False
         self.away = False
+        self.broken = False
         self.found: Json | None = None
 
     def create(self, path: str, body: Json) -> Json:
@@ -36,6 +37,8 @@ class Written:
     def get(self, path: str, *, within: float) -> Json | None:
         if self.away:
             raise PlaneUnreachable("downstream", path, text="timed out")
+        if self.broken:
+            raise PlaneRefused("downstream", path, status=500, text="etcdserver: request timed out")
         return self.found
 
 
@@ -95,6 +98,8 @@ def test_objects_are_asked_fresh_and_remembered_for_bad_times() -> None:
     with pytest.raises(PlaneUnreachable):
         objects.get("Secret", "shop", "s")
     objects._seen("ADDED", _secret("1"))
+    assert objects.get("Secret", "shop", "s") == _secret("1")
+    plane.away, plane.broken = False, True
     assert objects.get("Secret", "shop", "s") == _secret("1")
 
 

@@ -13,6 +13,8 @@ from edgegate.clock import MONOTONIC, Clock
 T = TypeVar("T")
 Act = Callable[[], None]
 LOG = logging.getLogger("edgegate.lab.node")
+AFTER_FAILURE = 1.0
+"""Seconds after which an actor whose step failed settles again, whether or not anything else happens."""
 
 
 class Timer:
@@ -85,6 +87,7 @@ class Actor:
                 self.turn()
             except Exception:
                 LOG.exception("%s: a step failed", self.name)
+                self.later(AFTER_FAILURE, lambda: None)
 
     def turn(self) -> None:
         """Wait for the next thing, do it and everything else that is waiting, then settle."""

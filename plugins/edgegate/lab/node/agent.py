@@ -149,11 +149,10 @@ class Agent(Actor):
         }
         try:
             self._api.create(path, {**binding, "target": target})
-        except PlaneRefused as refusal:
-            if refusal.status not in (404, 409):  # gone, or bound meanwhile: the watch tells
-                raise
-            return
-        except PlaneUnreachable:
+        except (PlaneRefused, PlaneUnreachable) as trouble:
+            if isinstance(trouble, PlaneRefused) and trouble.status in (404, 409):
+                return  # gone, or bound meanwhile: the watch tells
+            LOG.info("pod %s not bound yet: %s", metadata["name"], trouble)
             self.later(AGAIN, partial(self._bind, pod))
             return
         self._adopt({**pod, "spec": {**pod["spec"], "nodeName": self._config.node}})

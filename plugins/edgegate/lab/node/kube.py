@@ -5,6 +5,7 @@ they also cost about 60 ms of CPU for a list of 30 pods.
 """
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from kubernetes.client.exceptions import ApiException
 
 from edgegate.errors import PlaneRefused, PlaneUnreachable
 
+LOG = logging.getLogger("edgegate.lab.node")
 Json = dict[str, Any]
 PLANE = "downstream"
 WATCH_SECONDS = 300
@@ -153,7 +155,8 @@ class Reflector(threading.Thread):
         while not self._stopping.is_set():
             try:
                 self._follow(self._list())
-            except (PlaneUnreachable, PlaneRefused, ValueError):
+            except (PlaneUnreachable, PlaneRefused, ValueError, KeyError) as trouble:
+                LOG.info("%s: listing again: %s", self.name, trouble)
                 self._stopping.wait(0.2)
 
     def known(self) -> list[Json]:

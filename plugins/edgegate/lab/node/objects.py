@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from edgegate.errors import PlaneUnreachable
+from edgegate.errors import PlaneRefused, PlaneUnreachable
 from edgegate.lab.node.kube import Api, Json, Reflector
 
 PATHS = {"Secret": "secrets", "ConfigMap": "configmaps"}
@@ -25,7 +25,7 @@ class Objects:
         path = f"/api/v1/namespaces/{space}/{PATHS[kind]}/{name}"
         try:
             found = self._api.get(path, within=WITHIN)
-        except PlaneUnreachable:
+        except (PlaneUnreachable, PlaneRefused):  # no answer, or none but that etcd gives none
             found = self._known.get((kind, space, name))
             if found is None:
                 raise

@@ -42,6 +42,7 @@ class PodWorker(Actor):
         self._since = (pod.get("status") or {}).get("startTime") or timestamp()
         self._shown: Json | None = None
         self._stopping = self._vanished = False
+        self._done_before = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
         self._failure = ("", "")
         self._setup_wait = SETUP_AGAIN[0]
         self._setup_timer: Timer | None = None
@@ -187,7 +188,7 @@ class PodWorker(Actor):
             self._delete()
 
     def _is_over(self) -> bool:
-        return self._stopping or bool(self._failure[0]) or finished(self._facts(), self._policy())
+        return self._stopping or self._done_before or bool(self._failure[0]) or finished(self._facts(), self._policy())
 
     def _end(self) -> None:
         if not self._stopping:
@@ -214,7 +215,7 @@ class PodWorker(Actor):
 
     def _publish(self) -> bool:
         """Show the status if it differs from what was shown; return whether the control plane has it."""
-        if self._vanished:
+        if self._vanished or self._done_before:  # a phase that is final stays as it is
             return True
         status = self._status()
         if status == self._shown:
