@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from edgegate.edge.login_scenario import LoginScenario
     from edgegate.edge.oidc_policy import OidcPolicy, SecretState, Target
     from edgegate.edge.tenant import Tenant
+    from edgegate.fixtures.objects import Apply
     from edgegate.fixtures.tenants import OidcPolicyFactory, TenantFactory
 
 __all__ = [
+    "Apply",
     "Edge",
     "Finding",
     "Gate",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "Apply": "edgegate.fixtures.objects",
     "Edge": "edgegate.edge",
     "Guard": "edgegate.edge.guard",
     "LoginScenario": "edgegate.edge.login_scenario",

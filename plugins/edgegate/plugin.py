@@ -19,7 +19,7 @@ from edgegate.report.folder import Document, RunFolder, new_run_dir
 from edgegate.report.run import RUN, Run, gate_name, uses_edge
 from edgegate.settings import Settings
 
-pytest_plugins = ("edgegate.fixtures.edge", "edgegate.fixtures.tenants")
+pytest_plugins = ("edgegate.fixtures.edge", "edgegate.fixtures.objects", "edgegate.fixtures.tenants")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
