@@ -29,7 +29,7 @@ Broken = Callable[["Handler"], None]
 def plural(kind: Kind) -> str:
     """Return the plural of one of our kinds."""
     name = kind.name.lower()
-    return name[:-1] + "ies" if name.endswith("y") else name + ("es" if name.endswith("s") else "s")
+    return name[:-1] + "ies" if name.endswith(("cy", "xy")) else name + ("es" if name.endswith("s") else "s")
 
 
 Event = tuple[int, str, Manifest]

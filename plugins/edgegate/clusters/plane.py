@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import urllib3
@@ -18,6 +18,17 @@ from edgegate.errors import NeverReady, PlaneRefused, PlaneUnreachable
 
 Manifest = dict[str, Any]
 FIELD_MANAGER = "edgegate"
+_GONE = 410
+_CHANGES = ("ADDED", "MODIFIED", "DELETED")
+
+
+class _InTime(urllib3.Retry):
+    """Tries again where a connection broke, but not where the time is up: each further try would have all of it."""
+
+    def increment(self, *words: Any, **more: Any) -> Self:
+        if isinstance(more.get("error"), urllib3.exceptions.TimeoutError):
+            raise more["error"]
+        return super().increment(*words, **more)
 
 
 class ControlPlane:
@@ -42,6 +53,7 @@ class ControlPlane:
         config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
         settings.proxy = None
         settings.connection_pool_maxsize = 16
+        settings.retries = _InTime(3)
         return client.ApiClient(settings)
 
     @cached_property
@@ -135,16 +147,25 @@ class ControlPlane:
                 yield None if kind == "DELETED" else found
 
     def events(self, path: str, query: Mapping[str, str], deadline: Deadline) -> Iterator[tuple[str, Manifest]]:
-        """Yield `(type, object)` of a watch until the deadline, or until the server ends or breaks it off."""
+        """Yield `(type, object)` of a watch until the deadline, or until the server ends or breaks it off.
+
+        Raises:
+            PlaneRefused: the server does not let us watch.
+            PlaneUnreachable: there was no answer.
+        """
         left = deadline.left()
+        if left <= 0:
+            return
         words = {**query, "watch": "1", "timeoutSeconds": str(int(left) + 1)}
         with self._translated("GET", path):
             answer = self.client.call_api("GET", self._url(path, words), self._headers(), _request_timeout=(5, left))
             stream = answer.response
             try:
+                if answer.status >= 400 and answer.status != _GONE:
+                    raise PlaneRefused(self.name, f"GET {path}", status=answer.status, text=_reason(answer.read()))
                 for line in _lines(stream):
                     event = json.loads(line)
-                    if event["type"] == "ERROR":  # the version is too old: list again
+                    if event.get("type") not in _CHANGES:  # the version is too old: list again
                         return
                     yield event["type"], event["object"]
             except (urllib3.exceptions.ReadTimeoutError, urllib3.exceptions.ProtocolError):
@@ -261,8 +282,11 @@ def is_true(manifest: Manifest | None, condition: str) -> bool:
 
 
 def summary(manifest: Manifest | None) -> str:
-    """Return what an object's conditions say, in one line, for an error text."""
+    """Return what an object's conditions say, and what keeps it from going away, in one line for an error text."""
     if manifest is None:
         return "no such object"
     said = [f"{c['type']}={c['status']} ({c.get('reason')}: {c.get('message')})" for c in conditions(manifest).values()]
+    metadata = manifest.get("metadata") or {}
+    if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
+        said.append(f"being deleted, finalizers: {', '.join(metadata['finalizers'])}")
     return "; ".join(said) or "no conditions yet"
