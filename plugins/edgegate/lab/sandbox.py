@@ -68,8 +68,7 @@ def create(
         fingerprint=fingerprint,
     )
     memory.require(needs_mib)
-    for program in (order.tools.ip, order.tools.unshare, order.tools.setsid):
-        _require_program(program)
+    _require_programs(order.tools)
     with ExitStack() as undo:
         alive = registry.claim(order.folder, name)
         undo.callback(_clear, order.folder)
@@ -198,7 +197,8 @@ def _version() -> str:
         return "unknown"
 
 
-def _require_program(program: str) -> None:
-    if shutil.which(program) is None:
-        package = "iproute2" if Path(program).name == "ip" else "util-linux"
-        raise ToolMissing(program, what="a lab", problem="not found on PATH", fix=f"Install {package}.")
+def _require_programs(tools: Tools) -> None:
+    needed = {tools.ip: "iproute2", tools.unshare: "util-linux", tools.setsid: "util-linux"}
+    for program, package in needed.items():
+        if shutil.which(program) is None:
+            raise ToolMissing(program, what="a lab", problem="not found on PATH", fix=f"Install {package}.")
