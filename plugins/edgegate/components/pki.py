@@ -3,7 +3,9 @@
 import base64
 import datetime
 import ipaddress
+import os
 import secrets
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +20,21 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 _DAY = datetime.timedelta(days=1)
 _VALID_DAYS = 30  # a kept lab is thrown away long before
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +62,9 @@ class Authority:
         """Return a new authority of that name."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(_common_name(name), _common_name(name), key.public_key())
+            _builder(_common_name(name), _common_name(name), key.public_key(), signer=key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_SIGNS_CERTIFICATES, critical=True)
             .sign(key, hashes.SHA256())
         )
         return cls(KeyPair(certificate.public_bytes(Encoding.PEM), _private(key)))
@@ -68,9 +83,10 @@ class Authority:
         """Return a server certificate for DNS names and IP addresses; the first one is its common name."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(_common_name(names[0]), self._certificate.subject, key.public_key())
+            _builder(_common_name(names[0]), self._certificate.subject, key.public_key(), signer=self._key.public_key())
             .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         return KeyPair(certificate.public_bytes(Encoding.PEM), _private(key))
@@ -83,11 +99,12 @@ def service_account_keys() -> tuple[bytes, bytes]:
 
 
 def write_private(path: Path, content: bytes | str) -> Path:
-    """Write a file that only its owner can read, and return its path."""
+    """Write a file that only its owner can read, and return its path; readers see the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.touch(mode=0o600)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return Path(unfinished).rename(path)
 
 
 def random_token() -> str:
@@ -115,7 +132,13 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    public: ec.EllipticCurvePublicKey,
+    *,
+    signer: ec.EllipticCurvePublicKey,
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -125,4 +148,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePubl
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _DAY)
         .not_valid_after(now + _VALID_DAYS * _DAY)
+        # Python refuses certificates without these two from 3.13 on.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer), critical=False)
     )
