@@ -1,0 +1,93 @@
+"""Steps run when their needs are done, side by side where they may, and a failure stops what comes after."""
+
+import logging
+import threading
+
+import pytest
+
+from edgegate.components.graph import Step, Took, run_steps
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _noted(order: list[str], *steps: tuple[str, tuple[str, ...]]) -> list[Step]:
+    return [Step(name, lambda name=name: order.append(name), needs) for name, needs in steps]  # type: ignore[misc]
+
+
+def test_each_step_comes_after_what_it_needs() -> None:
+    order: list[str] = []
+    run_steps(_noted(order, ("roof", ("walls",)), ("walls", ("ground",)), ("door", ("walls", "roof")), ("ground", ())))
+    assert order == ["ground", "walls", "roof", "door"]
+
+
+def test_what_needs_nothing_of_each_other_runs_side_by_side() -> None:
+    meet = threading.Barrier(3, timeout=5)
+    run_steps([Step(name, meet.wait) for name in "abc"])
+    assert meet.broken is False
+
+
+def test_a_step_does_not_wait_for_what_it_does_not_need() -> None:
+    done = threading.Event()
+    run_steps([Step("slow", lambda: done.wait(5)), Step("quick", _nothing), Step("after", done.set, needs=("quick",))])
+    assert done.is_set()
+
+
+def test_the_durations_come_in_order_of_completion_and_as_they_come() -> None:
+    told: list[Took] = []
+    took = run_steps([Step("a", _nothing), Step("b", _nothing, needs=("a",))], done=told.append)
+    assert [one.name for one in took] == ["a", "b"]
+    assert told == took
+    assert 0 <= took[0].started <= took[0].started + took[0].seconds <= took[1].started
+
+
+def test_a_failure_is_raised_and_nothing_after_it_runs() -> None:
+    ran: list[str] = []
+
+    def fail() -> None:
+        raise ConnectionError("no etcd")
+
+    with pytest.raises(ConnectionError, match="no etcd"):
+        run_steps([Step("etcd", fail), *_noted(ran, ("api", ("etcd",)), ("edge", ("api",)))])
+    assert ran == []
+
+
+def test_what_is_under_way_ends_before_a_failure_is_raised() -> None:
+    failing, ended = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        failing.set()
+        raise ConnectionError
+
+    def go_on() -> None:
+        failing.wait(5)
+        ended.set()
+
+    with pytest.raises(ConnectionError):
+        run_steps([Step("fails", fail), Step("goes on", go_on)])
+    assert ended.is_set()
+
+
+def test_an_unknown_need_is_refused_before_anything_runs() -> None:
+    ran: list[str] = []
+    with pytest.raises(ValueError, match=r"^unknown steps are needed: etcd, pki$"):
+        run_steps(_noted(ran, ("a", ()), ("b", ("pki", "etcd"))))
+    assert ran == []
+
+
+def test_a_circle_is_refused_before_anything_runs() -> None:
+    ran: list[str] = []
+    with pytest.raises(ValueError, match="cycle"):
+        run_steps(_noted(ran, ("a", ()), ("b", ("c",)), ("c", ("b",))))
+    assert ran == []
+
+
+def test_no_steps_are_fine() -> None:
+    assert run_steps([]) == []
+
+
+def test_each_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="edgegate.components"):
+        run_steps([Step("etcd", _nothing)])
+    assert caplog.messages == ["etcd done in 0.00 s"]
