@@ -42,6 +42,8 @@ FAILED_CERTIFICATE_BLOCKS = _fault(
     "failed-certificate-blocks", "one failed certificate stops DNS, status and all else of its Gateway (D6)"
 )
 CLASS_NEVER_AGAIN = _fault("class-never-again", "a Gateway whose class is missing is not looked at again (#153)")
+FOREIGN_CLASS_ADMITTED = _fault("foreign-class-admitted", "Gateways of a class that is not ours are not refused (#152)")
+DUPLICATE_DOMAIN_ADMITTED = _fault("duplicate-domain-admitted", "a second Domain of the same name is not refused (#86)")
 FOREIGN_CLASS_SERVED = _fault("foreign-class-served", "Gateways of a class that is not ours are served too (#152)")
 CLAIM_KEPT = _fault("claim-kept", "the claim of a removed host name stays (#182)")
 CLAIM_LOSER_ASLEEP = _fault("claim-loser-asleep", "nobody is woken when the claim of a host name is released")

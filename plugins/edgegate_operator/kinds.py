@@ -77,6 +77,14 @@ CERTIFICATE = Kind("cert-manager.io", "v1", "Certificate", "certificates")
 CHALLENGE = Kind("acme.cert-manager.io", "v1", "Challenge", "challenges")
 ORDER = Kind("acme.cert-manager.io", "v1", "Order", "orders")
 
+_ADMISSION = "admissionregistration.k8s.io"
+VALIDATING_HOOKS = Kind(
+    _ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", namespaced=False
+)
+MUTATING_HOOKS = Kind(
+    _ADMISSION, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", namespaced=False
+)
+
 _BY_TYPE = {(kind.api_version, kind.kind): kind for kind in list(globals().values()) if isinstance(kind, Kind)}
 
 

@@ -3,18 +3,31 @@
 import logging
 import threading
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+from edgegate_operator import admission
 from edgegate_operator.controllers import controllers_for
 from edgegate_operator.core.cache import Cache, Handler
 from edgegate_operator.core.controller import Request, Runner
 from edgegate_operator.core.executor import Executor, Planes
-from edgegate_operator.core.kube import Cluster
+from edgegate_operator.core.kube import ApiError, Cluster
 from edgegate_operator.core.metrics import Metrics
 from edgegate_operator.core.plan import Plane
 from edgegate_operator.core.queue import WorkQueue
 from edgegate_operator.core.serve import StatusServer
-from edgegate_operator.kinds import CONFIG_MAP, ENDPOINT_SLICE, SECRET, SERVICE, Kind, Obj
+from edgegate_operator.core.webhook import WebhookServer
+from edgegate_operator.kinds import (
+    CONFIG_MAP,
+    ENDPOINT_SLICE,
+    MUTATING_HOOKS,
+    SECRET,
+    SERVICE,
+    VALIDATING_HOOKS,
+    Kind,
+    Obj,
+)
 from edgegate_operator.names import CLUSTER_LABEL
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Site, Watch
@@ -48,6 +61,7 @@ class Manager:
         ]
         self.ready = threading.Event()
         self.server: StatusServer | None = None
+        self.webhook: WebhookServer | None = None
 
     @staticmethod
     def _cache(cluster: Cluster, plane: Plane, kind: Kind) -> Cache:
@@ -90,13 +104,38 @@ class Manager:
         for cache in self.caches:
             if not cache.synced.wait(max(0.0, end - time.monotonic())):
                 raise TimeoutError(f"{cache.kind.plural} on {cache.cluster.name}: not listed within {limit:.0f} s")
+        self._open_webhook()
         for runner in self._runners:
             runner.start()
         self.ready.set()
         LOG.info("%d controllers for %d projects are at work", len(self._runners), len(self._ups))
 
+    def _open_webhook(self) -> None:
+        """Let API servers ask us; only now, when the caches can answer."""
+        place = self.settings.webhook
+        if not place.host:
+            return
+        answer = partial(admission.review, self.sites, self.settings)
+        self.webhook = WebhookServer(place.host, place.port, answer)
+        for name, cluster in self._ups.items():
+            for obj in admission.configurations(name, self.webhook, self.settings):
+                cluster.apply(obj, "edgegate-webhook")
+
+    def _close_webhook(self) -> None:
+        """Let API servers ask nobody, or they refuse everything once we are gone; what a successor wrote stays."""
+        if self.webhook is None:
+            return
+        for cluster in self._ups.values():
+            for kind in (VALIDATING_HOOKS, MUTATING_HOOKS):
+                with suppress(ApiError):  # a control plane that is down asks nobody either
+                    held = cluster.get(kind, "", admission.NAME)
+                    if held["webhooks"][0]["clientConfig"]["caBundle"] == self.webhook.ca_bundle:
+                        cluster.delete(kind, "", admission.NAME, held["metadata"]["uid"])
+        self.webhook.close()
+
     def stop(self) -> None:
         """Stop everything; what a worker has begun is finished first."""
+        self._close_webhook()
         for runner in self._runners:
             runner.queue.shut()
         for runner in self._runners:

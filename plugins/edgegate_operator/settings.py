@@ -63,6 +63,8 @@ class Gateways:
         default_factory=lambda: {"gateway.networking.datumapis.com/certificate-issuer": "auto"}
     )
     """TLS options of listeners that the operator writes."""
+    permitted_tls_options: tuple[str, ...] = ("gateway.networking.datumapis.com/certificate-issuer",)
+    """TLS options that users may set; empty: any."""
     default_listener_tls_secret_name: str = ""
     """Shared certificate for host names under the target domain; empty: one certificate each."""
     downstream_hostname_accounting_namespace: str = "datum-downstream-gateway-hostnames"

@@ -114,9 +114,9 @@ def _held(seen: Seen, settings: Settings, now: float) -> Plan:
     controller = settings.gateway.controller_name
     ancestors = guard.pending_ancestors(seen.obj, controller, list(seen.missing), now)
     steps: list[Step] = [Status(Plane.UP, seen.obj, {"ancestors": ancestors}), _touch(seen, present=True)]
-    if seen.below is not None and not settings.has(faults.POLICY_NOT_WITHDRAWN):
-        if all(_is_stopped(route) for route in seen.governed) or settings.has(faults.WITHDRAWAL_BEFORE_HOLD):
-            steps.append(removal(Plane.DOWN, seen.below, SECURITY_POLICY))
+    stopped = all(_is_stopped(route) for route in seen.governed) or settings.has(faults.WITHDRAWAL_BEFORE_HOLD)
+    if seen.below is not None and stopped and not settings.has(faults.POLICY_NOT_WITHDRAWN):
+        steps.append(removal(Plane.DOWN, seen.below, SECURITY_POLICY))
     return Plan(tuple(steps))
 
 
