@@ -1,0 +1,56 @@
+"""kube-proxy: how it is run, and that it touches nothing which belongs to the whole machine."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from edgegate.components import kube_proxy
+from edgegate.components.launch import Launch
+from edgegate.lab import Ready
+from fakes import FakeLab, artifact, launch
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> FakeLab:
+    return FakeLab(tmp_path)
+
+
+@pytest.fixture
+def made(lab: FakeLab, tmp_path: Path) -> Launch:
+    """Return the launch of a lab whose nftables has its folder."""
+    tools = artifact("nftables", path=tmp_path / "nftables", libraries=("lib",))
+    (tools.path / "files/usr/sbin").mkdir(parents=True)
+    whole = launch(lab)
+    return replace(whole, artifacts={**whole.artifacts, "nftables": tools})
+
+
+def test_it_runs_with_the_pinned_nftables(made: Launch) -> None:
+    spec, tools = kube_proxy.spec(made), made.artifacts["nftables"].path
+    assert spec.name == "kube-proxy"
+    assert spec.argv == ("/store/kubernetes/bin/kube-proxy", "--config=/run/edgegate/data/config/kube-proxy.yaml")
+    assert spec.env == {
+        "PATH": f"{tools}/files/usr/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "LD_LIBRARY_PATH": f"{tools}/lib",
+        "GOMEMLIMIT": "100MiB",
+    }
+    assert spec.ready == Ready("http", "http://127.0.0.1:10256/healthz", limit=60)
+
+
+def test_its_configuration(lab: FakeLab, made: Launch) -> None:
+    kube_proxy.spec(made)
+    assert yaml.safe_load(lab.files["/run/edgegate/data/config/kube-proxy.yaml"]) == {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "nftables",
+        "hostnameOverride": "edge-node",
+        "clientConnection": {"kubeconfig": "/run/edgegate/data/secrets/downstream.kubeconfig"},
+        "clusterCIDR": "10.88.7.128/25",
+        "detectLocalMode": "ClusterCIDR",
+        "healthzBindAddress": "127.0.0.1:10256",
+        "metricsBindAddress": "127.0.0.1:10249",
+        "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
+        "nftables": {"minSyncPeriod": "0s", "syncPeriod": "30s"},
+    }
