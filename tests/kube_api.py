@@ -114,6 +114,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one client."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # otherwise each answer waits 40 ms for an acknowledgement
     server: "_Server"
 
     def do_GET(self) -> None:

