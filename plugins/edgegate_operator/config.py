@@ -20,7 +20,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    return first + "".join(part.upper() if part in ("dns", "tls") else part.capitalize() for part in rest)
 
 
 def _duration(value: Any, where: str) -> float:
