@@ -115,8 +115,8 @@ class AskedTooEarly(UsageFault):
 
     def __init__(self, name: str, type: str, *, server: str) -> None:  # noqa: A002 - the word of DNS
         super().__init__(
-            f"{server} was to be asked for {name} {type} without proof that it exists. A resolver remembers that a name "
-            f"does not exist, for as long as its zone says. Pass the authoritative server's answer as after=, or "
+            f"{server} was to be asked for {name} {type} without proof that it exists. A resolver remembers that a "
+            f"name does not exist, for as long as its zone says. Pass the authoritative server's answer as after=, or "
             f"early=True where that memory is what you look at."
         )
         self.name, self.type, self.server = name, type, server

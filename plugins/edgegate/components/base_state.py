@@ -60,11 +60,16 @@ class BaseStates:
 
 def crds(gateway_api: Artifact, envoy_gateway: Artifact) -> list[Manifest]:
     """Return the CRDs of Gateway API and Envoy Gateway, read from the pinned modules."""
-    folders = (gateway_api.file(_GATEWAY_CRDS), envoy_gateway.file(_ENVOY_CRDS))
-    return [crd for folder in folders for file in sorted(folder.glob("*.yaml")) for crd in _crds_in(file)]
+    return [*crds_in(gateway_api.file(_GATEWAY_CRDS)), *crds_in(envoy_gateway.file(_ENVOY_CRDS))]
 
 
-def _crds_in(file: Path) -> Iterator[Manifest]:
+def crds_in(place: Path) -> list[Manifest]:
+    """Return the CRDs in a file, or in the files of a folder, of a pinned module."""
+    files = sorted(place.glob("*.yaml")) if place.is_dir() else [place]
+    return [crd for file in files for crd in _read(file)]
+
+
+def _read(file: Path) -> Iterator[Manifest]:
     # Envoy Gateway's files are chart templates: a condition around each CRD is all that they contain.
     text = "\n".join(line for line in file.read_text().splitlines() if not line.startswith("{{"))
     for document in yaml.load_all(text, Loader=yaml.CSafeLoader):

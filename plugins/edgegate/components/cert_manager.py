@@ -1,0 +1,85 @@
+"""cert-manager: its controllers as a process, the pods that answer challenges through the node agent, and issuers.
+
+Two issuers differ in how cert-manager finds out that a challenge can be answered. Production's checks itself: five
+looks, 2 s apart, hard-coded. The fast one waits a fixed time instead, which 1.21 can do.
+"""
+
+from dataclasses import dataclass
+
+from edgegate.clusters.kinds import Kind, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest, is_true
+from edgegate.components import control_plane, pebble
+from edgegate.components.launch import Launch
+from edgegate.components.pebble import AcmeServer
+from edgegate.lab import LabNet, ProcessSpec, Ready
+
+NAME = "cert-manager"
+NAMESPACE = "cert-manager"
+SOLVER = "acmesolver"
+CRD_FOLDER = "deploy/crds"
+CLUSTER_ISSUER = Kind("cert-manager.io/v1", "ClusterIssuer")
+CERTIFICATE = Kind("cert-manager.io/v1", "Certificate")
+CHALLENGE = Kind("acme.cert-manager.io/v1", "Challenge")
+ORDER = Kind("acme.cert-manager.io/v1", "Order")
+_METRICS = "127.0.0.1:9402"
+_SOLVER_IMAGE = "quay.io/jetstack/cert-manager-acmesolver:v{}"
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """One ClusterIssuer."""
+
+    name: str
+    """What Certificates call it."""
+    server: AcmeServer
+    """Where it orders."""
+    wait: str | None = None
+    """How long it waits instead of checking itself, as in `2s`; None checks as production does."""
+
+
+FAST = Issuer("acme-fast", pebble.SERVER, wait="2s")
+SELF_CHECK = Issuer("acme-self-check", pebble.SERVER)
+HOSTILE = Issuer("acme-hostile", pebble.HOSTILE_SERVER, wait="2s")
+
+
+def spec(launch: Launch) -> ProcessSpec:
+    """Return how the controllers are run."""
+    argv = (
+        str(launch.artifacts[NAME].binary(NAME)),
+        f"--kubeconfig={control_plane.inner_kubeconfig(launch, control_plane.DOWNSTREAM)}",
+        f"--cluster-resource-namespace={NAMESPACE}",
+        f"--acme-http01-solver-image={_SOLVER_IMAGE.format(launch.selection.version(SOLVER))}",
+        f"--acme-http01-solver-nameservers={launch.lab.net.recursor_ip}:53",
+        # Between two self checks that fail; 10 s by default, which a stage clock would mostly see.
+        "--dns01-check-retry-period=1s",
+        f"--metrics-listen-address={_METRICS}",
+        "-v=2",
+    )
+    environment = launch.environment(NAME, GOMEMLIMIT="200MiB")
+    ready = Ready(kind="http", address=f"http://{_METRICS}/metrics", limit=60)
+    return ProcessSpec(NAME, argv, env=environment, ready=ready)
+
+
+def add_issuer(launch: Launch, plane: ControlPlane, issuer: Issuer, within: float) -> None:
+    """Create an issuer and return when it has an account at its server.
+
+    Raises:
+        NeverReady: it has none within that many seconds; shows what cert-manager says.
+    """
+    ref = Ref(CLUSTER_ISSUER, issuer.name)
+    plane.apply(_manifest(ref, issuer, launch.lab.net, launch.authority.certificate_base64))
+    plane.wait(ref, lambda found: is_true(found, "Ready"), what=f"{ref} ready", within=within)
+
+
+def _manifest(ref: Ref, issuer: Issuer, net: LabNet, ca: str) -> Manifest:
+    # Without a namespace a parent is the challenge's own neighbour: each tenant's Gateway of that name.
+    solver: Manifest = {"http01": {"gatewayHTTPRoute": {"parentRefs": [{"kind": "Gateway", "name": "edge"}]}}}
+    if issuer.wait:
+        solver["waitInsteadOfSelfCheck"] = issuer.wait
+    acme = {
+        "server": issuer.server.directory(net),
+        "caBundle": ca,
+        "privateKeySecretRef": {"name": f"{issuer.name}-account"},
+        "solvers": [solver],
+    }
+    return ref.manifest({"acme": acme})

@@ -1,0 +1,78 @@
+"""Which parts there are, and the choice of some of them for one edge."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from edgegate.artifacts import Artifact
+from edgegate.clusters.plane import Manifest
+from edgegate.components import acme, dns
+from edgegate.components.base_state import crds_in
+from edgegate.components.bring_up import Planes
+from edgegate.components.graph import Step
+from edgegate.components.launch import Launch
+from edgegate.components.part import Part
+from edgegate.errors import UnknownPart
+
+PARTS = {part.name: part for part in (dns.PART, acme.PART)}
+"""Every part by its name, each after those that it needs."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one edge."""
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Name of a part to its variant."""
+
+    @classmethod
+    def choose(cls, words: Sequence[str]) -> "Parts":
+        """Return the parts that words such as `dns`, `dns=sqlite` or `acme` ask for, with those that they need.
+
+        Raises:
+            UnknownPart: a word names no part, or no variant of one.
+        """
+        asked = dict(_read(word) for word in words)
+        wanted = {name for asked_for in asked for name in _with_needs(asked_for)}
+        return cls({name: asked.get(name, part.variants[0]) for name, part in PARTS.items() if name in wanted})
+
+    def __str__(self) -> str:
+        """Return the words that ask for these parts; empty for the default edge."""
+        return ", ".join(f"{name}={variant}" if variant else name for name, variant in self.chosen.items())
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """The pins beyond those of the default edge."""
+        return tuple(pin for part in self._parts() for pin in part.pins)
+
+    @property
+    def crd_pins(self) -> tuple[str, ...]:
+        """The pins whose CRDs belong to the base state."""
+        return tuple(pin for part in self._parts() for pin in part.crds)
+
+    def crds(self, artifacts: Mapping[str, Artifact]) -> list[Manifest]:
+        """Return the CRDs that the downstream plane gets beyond those of the default edge."""
+        found = [artifacts[pin].file(path) for part in self._parts() for pin, path in part.crds.items()]
+        return [crd for place in found for crd in crds_in(place)]
+
+    def steps(self, launch: Launch, planes: Planes) -> list[Step]:
+        """Return the steps that start these parts."""
+        return [step for part in self._parts() for step in part.steps(launch, planes)]
+
+    def _parts(self) -> Iterable[Part]:
+        return (PARTS[name] for name in self.chosen)
+
+
+def _read(word: str) -> tuple[str, str]:
+    name, equals, variant = word.partition("=")
+    part = PARTS.get(name)
+    if part is None or (equals and variant not in part.variants):
+        raise UnknownPart(word, [text for known in PARTS.values() for text in _forms(known)])
+    return name, variant if equals else part.variants[0]
+
+
+def _forms(part: Part) -> list[str]:
+    return [part.name, *(f"{part.name}={variant}" for variant in part.variants[1:])]
+
+
+def _with_needs(name: str) -> set[str]:
+    return {name}.union(*(_with_needs(other) for other in PARTS[name].needs))
