@@ -11,6 +11,7 @@ from rich.text import Text
 
 from edgegate import pins as pin_files
 from edgegate import settings as table
+from edgegate.cli import labs
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
 from edgegate.pins import Chosen, Pin
 from edgegate.pins.model import FROM_PINS
@@ -37,7 +38,14 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
 
 def running_versions() -> Mapping[str, str]:
     """Return component to the version that runs, asked from the process itself; empty where no edge runs."""
-    return {}
+    running = labs.every()
+    if not running:
+        return {}
+    from edgegate.edge.versions import versions_in
+    from edgegate.lab.privileges import ensure_privileges
+
+    ensure_privileges(running[0].record.launcher_pid)
+    return versions_in(running[0]).running
 
 
 @dataclass(frozen=True)

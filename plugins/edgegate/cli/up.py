@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, talk: Talk) -> int:
     """Start an edge, or find that one which fits is running, and say how to use it."""
+    inside_only = os.geteuid() != 0  # asked now: without root, opening the edge enters a namespace where we are root
     settings = replace(table.from_arguments(args, os.environ), keep=True)
 
     def tell(took: Took) -> None:
@@ -38,17 +39,19 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
             "kubeconfigs": {plane.name: str(plane.kubeconfig) for plane in (edge.downstream, edge.upstream)},
             "steps": {step.name: round(step.seconds, 3) for step in edge.opened.steps},
         }
-        talk.result(data, _shown(edge, data["versions"]))
+        talk.result(data, _shown(edge, inside_only=inside_only))
     return EXIT_DONE
 
 
-def _shown(edge: Edge, versions: object) -> Table:
+def _shown(edge: Edge, *, inside_only: bool) -> Table:
     shown = Table.grid(padding=(0, 2))
     shown.add_row("edge", f"{edge.lab.name} ({edge.opened.how}, {show_duration(edge.opened.seconds)})")
     shown.add_row("address", edge.site.address)
-    assert isinstance(versions, dict)
-    shown.add_row("running", ", ".join(f"{name} {version}" for name, version in versions.items()))
+    running = edge.versions().running
+    shown.add_row("running", ", ".join(f"{name} {version}" for name, version in running.items()))
     for plane in (edge.downstream, edge.upstream):
         shown.add_row(plane.name, f"export KUBECONFIG={plane.kubeconfig}")
+    if inside_only:
+        shown.add_row("reach", "without root only from inside: edgegate exec -- COMMAND")
     shown.add_row("next", "edgegate status · pytest e2e · edgegate down")
     return shown

@@ -3,7 +3,7 @@
 import re
 
 from edgegate.clusters.plane import ControlPlane
-from edgegate.edge.proxies import Proxy
+from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.lab import Lab
 from edgegate.records import Versions
 
@@ -15,7 +15,15 @@ _ASK = {
     "kube-proxy": "--version",
     "kube-controller-manager-downstream": "--version",
 }
+_PATIENCE = 5.0
+"""Seconds for a proxy that has its listeners; a running edge has one all the time."""
 _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+)\b")
+
+
+def versions_in(lab: Lab) -> Versions:
+    """Return what runs in a lab that somebody else has started."""
+    plane = ControlPlane("downstream", lab.folder / "downstream.kubeconfig")
+    return running_versions(lab, plane, Proxies(plane).one(within=_PATIENCE))
 
 
 def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
