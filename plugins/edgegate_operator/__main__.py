@@ -9,6 +9,7 @@ from pathlib import Path
 
 from edgegate_operator import faults
 from edgegate_operator.config import ConfigFault, load
+from edgegate_operator.settings import Settings
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,17 +36,22 @@ def main(argv: list[str] | None = None) -> int:
     except ConfigFault as fault:
         sys.stderr.write(f"edgegate-operator: {fault}\n")
         return 2
-    from edgegate_operator.manager import Manager  # noqa: PLC0415 the client takes 0.3 s to import
+    return _run(settings)
+
+
+def _run(settings: Settings) -> int:
+    from edgegate_operator.core.kube import BadKubeconfig  # noqa: PLC0415 the client takes 0.3 s to import
+    from edgegate_operator.manager import Manager  # noqa: PLC0415
 
     stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
-    manager = Manager(settings)
     try:
+        manager = Manager(settings)
         manager.start()
-    except (TimeoutError, OSError) as error:
+    except (BadKubeconfig, TimeoutError, OSError) as error:
         sys.stderr.write(f"edgegate-operator: not started: {error}\n")
         return 1
+    for number in (signal.SIGTERM, signal.SIGINT):  # only now: a start that hangs must end at the first signal
+        signal.signal(number, lambda *_: stopped.set())
     stopped.wait()
     manager.stop()
     return 0

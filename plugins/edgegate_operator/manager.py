@@ -103,7 +103,8 @@ class Manager:
         end = time.monotonic() + limit
         for cache in self.caches:
             if not cache.synced.wait(max(0.0, end - time.monotonic())):
-                raise TimeoutError(f"{cache.kind.plural} on {cache.cluster.name}: not listed within {limit:.0f} s")
+                where = f"{cache.kind.plural} on {cache.cluster.name}"
+                raise TimeoutError(f"{where}: not listed within {limit:.0f} s; last error: {cache.trouble or 'none'}")
         self._open_webhook()
         for runner in self._runners:
             runner.start()

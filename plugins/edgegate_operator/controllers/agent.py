@@ -1,7 +1,7 @@
 """The agent beside PowerDNS: who owns which name of a zone, and what PowerDNS must be told and was told."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from edgegate_operator.controllers import rdata
@@ -83,15 +83,16 @@ def changes_for(record: Obj, records: Iterable[Obj], zone: str, written: dict[Pl
     found = Changes([], [], {})
     for place in ((name, kind) for name in sorted(names) for kind in sorted(kinds)):
         owner, told = held.get(place), written.get(place)
+        mine = owner is not None and owner["metadata"]["uid"] == record["metadata"]["uid"]
         if owner is not None:
             change = rdata.replace(*place, places(owner, zone)[place])
-            if told != change and (owner is record or told):
+            if told != change and (mine or told):
                 found.replacements.append(change)
         elif _must_go(record, place, told):
             found.removals.append(rdata.delete(*place))
         if place in own and owner is None:
             found.lost[place] = Outcome("Conflict", "A CNAME and other records cannot share a name")
-        elif place in own and owner is not record:
+        elif place in own and not mine:
             found.lost[place] = Outcome("NotOwner", f"{owner['metadata']['name'] if owner else ''} owns this name")
     return found
 
@@ -115,6 +116,8 @@ class Agent:
     """Whether the fault `swap-gap` is on."""
     written: dict[str, dict[Place, Obj]] = field(default_factory=dict)
     """Changes that PowerDNS has taken, by zone."""
+    pause: Callable[[float], object] = threading.Event().wait
+    """How the two defects let time pass, in seconds."""
     locks: dict[str, threading.Lock] = field(default_factory=dict)
     """One for each zone: two workers must not write the same name from different views."""
 
@@ -154,11 +157,11 @@ class Agent:
     def _change(self, zone: str, changes: list[Obj]) -> None:
         if self.slow:
             for _ in changes:
-                threading.Event().wait(SATURATED_WRITE)
+                self.pause(SATURATED_WRITE)
         removals = [change for change in changes if change["changetype"] == "DELETE"]
         if self.gap and removals and len(removals) < len(changes):
             self.pdns.change(zone, removals)
-            threading.Event().wait(1.0)
+            self.pause(1.0)
             changes = [change for change in changes if change not in removals]
         self.pdns.change(zone, changes)
         memory = self.written.setdefault(zone, {})

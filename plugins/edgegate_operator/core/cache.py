@@ -33,6 +33,7 @@ class Cache:
     def __init__(self, cluster: Cluster, kind: Kind, selector: str = "") -> None:
         self.cluster, self.kind, self.selector = cluster, kind, selector
         self.synced, self.served = threading.Event(), True
+        self.trouble = ""
         self._objects: dict[tuple[str, str], Obj] = {}
         self._spaces: dict[str, dict[str, Obj]] = {}
         self._indexes: dict[str, Index] = {}
@@ -170,6 +171,7 @@ class Cache:
                 self.synced.set()  # a kind that is not served has no objects; whoever needs it must not wait for ever
                 self._stop.wait(ABSENT_PAUSE)
             except Exception as error:  # whatever it was: a cache that ends is an operator that is frozen
+                self.trouble = str(error)
                 if not self._stop.is_set():
                     LOG.warning("%s on %s: %s", self.kind.plural, self.cluster.name, error)
                 self._stop.wait(pause)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
+import yaml
 from kubernetes import client, config
 
 from edgegate_operator.kinds import Kind, Obj, key_of, kind_of
@@ -42,6 +43,10 @@ class Conflict(ApiError):
 
 class Gone(ApiError):
     """The resource version asked for is too old: list again."""
+
+
+class BadKubeconfig(Exception):
+    """A kubeconfig that leads nowhere; the text has file and reason."""
 
 
 _BY_STATUS = {404: NotFound, 409: Conflict, 410: Gone}
@@ -87,9 +92,17 @@ class Cluster:
     """An API server, addressed through one context of a kubeconfig."""
 
     def __init__(self, name: str, kubeconfig: Path) -> None:
+        """Read the kubeconfig; nothing is called yet.
+
+        Raises:
+            BadKubeconfig: it cannot be read or used.
+        """
         self.name = name
         settings = client.Configuration()
-        config.load_kube_config(str(kubeconfig), client_configuration=settings)
+        try:
+            config.load_kube_config(str(kubeconfig), client_configuration=settings)
+        except (config.ConfigException, OSError, yaml.YAMLError) as error:
+            raise BadKubeconfig(f"{kubeconfig}: not a usable kubeconfig: {error}") from error
         settings.connection_pool_maxsize = CONNECTIONS
         settings.retries = False
         settings.proxy = None  # the client takes HTTPS_PROXY from the environment; an edge is never behind it
