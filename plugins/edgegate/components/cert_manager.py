@@ -1,7 +1,9 @@
 """cert-manager: its controllers as a process, the pods that answer challenges through the node agent, and issuers.
 
-Two issuers differ in how cert-manager finds out that a challenge can be answered. Production's checks itself: five
-looks, 2 s apart, hard-coded. The fast one waits a fixed time instead, which 1.21 can do.
+Two issuers differ in who finds out that a challenge can be answered. Production's cert-manager checks itself: five
+looks, 2 s apart, hard-coded. With the fast one it asks the authority at once, which 1.21 can do, and the authority is
+patient. To wait a fixed time instead measured worse: 3.7 s against 1.5 s, a status written 30 times a second meanwhile,
+and a burst in which the time is too short fails for an hour.
 """
 
 from dataclasses import dataclass
@@ -33,13 +35,13 @@ class Issuer:
     """What Certificates call it."""
     server: AcmeServer
     """Where it orders."""
-    wait: str | None = None
-    """How long it waits instead of checking itself, as in `2s`; None checks as production does."""
+    self_check: bool = True
+    """Whether cert-manager looks itself, as production does, before it asks the authority to."""
 
 
-FAST = Issuer("acme-fast", pebble.SERVER, wait="2s")
+FAST = Issuer("acme-fast", pebble.PATIENT_SERVER, self_check=False)
 SELF_CHECK = Issuer("acme-self-check", pebble.SERVER)
-HOSTILE = Issuer("acme-hostile", pebble.HOSTILE_SERVER, wait="2s")
+HOSTILE = Issuer("acme-hostile", pebble.HOSTILE_SERVER)
 
 
 def spec(launch: Launch) -> ProcessSpec:
@@ -74,8 +76,8 @@ def add_issuer(launch: Launch, plane: ControlPlane, issuer: Issuer, within: floa
 def _manifest(ref: Ref, issuer: Issuer, net: LabNet, ca: str) -> Manifest:
     # Without a namespace a parent is the challenge's own neighbour: each tenant's Gateway of that name.
     solver: Manifest = {"http01": {"gatewayHTTPRoute": {"parentRefs": [{"kind": "Gateway", "name": "edge"}]}}}
-    if issuer.wait:
-        solver["waitInsteadOfSelfCheck"] = issuer.wait
+    if not issuer.self_check:
+        solver["waitInsteadOfSelfCheck"] = "0s"
     acme = {
         "server": issuer.server.directory(net),
         "caBundle": ca,
