@@ -7,7 +7,7 @@ import yaml
 
 from edgegate.components import control_plane, etcd
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
-from edgegate.components.launch import Launch
+from edgegate.components.launch import TRUST, Launch
 from edgegate.lab import Ready
 from fakes import FakeLab, launch
 
@@ -119,7 +119,7 @@ def test_a_kubeconfig_leads_to_the_plane_with_the_labs_own_trust_and_token(lab: 
     content = yaml.safe_load(path.read_text())
     assert content["clusters"][0]["cluster"] == {
         "server": "https://10.88.7.1:6443",
-        "certificate-authority-data": made.authority.certificate_base64,
+        "certificate-authority": str(lab.folder / "ca.crt"),
     }
     assert content["users"][0]["user"] == {"token": made.token}
     assert content["contexts"] == [
@@ -129,5 +129,6 @@ def test_a_kubeconfig_leads_to_the_plane_with_the_labs_own_trust_and_token(lab: 
 
 
 def test_the_inner_kubeconfig_says_the_same(lab: FakeLab, made: Launch) -> None:
-    inner = control_plane.inner_kubeconfig(made, DOWNSTREAM)
-    assert lab.files[inner].decode() == control_plane.outer_kubeconfig(made, DOWNSTREAM).read_text()
+    inner = lab.files[control_plane.inner_kubeconfig(made, DOWNSTREAM)].decode()
+    outer = control_plane.outer_kubeconfig(made, DOWNSTREAM).read_text()
+    assert inner == outer.replace(str(lab.folder / "ca.crt"), TRUST)

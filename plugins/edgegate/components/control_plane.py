@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from edgegate.components import etcd
-from edgegate.components.launch import Launch
+from edgegate.components.launch import TRUST, Launch
 from edgegate.components.pki import write_private
 from edgegate.lab import LabNet, ProcessSpec, Ready
 
@@ -116,22 +116,25 @@ def controller_manager(launch: Launch, plane: PlaneSpec) -> ProcessSpec:
 
 def inner_kubeconfig(launch: Launch, plane: PlaneSpec) -> str:
     """Return the path, inside the lab, of an administrator's kubeconfig for the plane."""
-    return launch.secret(f"{plane.name}.kubeconfig", _kubeconfig(launch, plane))
+    return launch.secret(f"{plane.name}.kubeconfig", _kubeconfig(launch, plane, TRUST))
 
 
 def outer_kubeconfig(launch: Launch, plane: PlaneSpec) -> Path:
     """Write the caller's kubeconfig into the lab's folder, for its owner alone, and return its path."""
-    return write_private(launch.folder / f"{plane.name}.kubeconfig", _kubeconfig(launch, plane))
+    authority = write_private(launch.folder / "ca.crt", launch.authority.certificate)
+    return write_private(launch.folder / f"{plane.name}.kubeconfig", _kubeconfig(launch, plane, str(authority)))
 
 
 def _server(plane: PlaneSpec) -> str:
     return f"kube-apiserver-{plane.name}"
 
 
-def _kubeconfig(launch: Launch, plane: PlaneSpec) -> str:
+def _kubeconfig(launch: Launch, plane: PlaneSpec, authority: str) -> str:
+    # The authority is a file of its own: one inside the kubeconfig is copied by the Python client to a temporary file,
+    # which stays behind when the process is killed.
     cluster = {
         "server": api_server_url(launch.lab.net, plane),
-        "certificate-authority-data": launch.authority.certificate_base64,
+        "certificate-authority": authority,
     }
     content = {
         "apiVersion": "v1",

@@ -174,7 +174,6 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         lab.down()
         raise
     versions = {name: plan.selection.version(name) for name in PINS}
-    (lab.folder / "ca.crt").write_bytes(launch.authority.certificate)
     (lab.folder / _READY).write_text(json.dumps({"versions": versions, "parts": str(plan.parts)}))
     return launch, both, steps
 
