@@ -175,6 +175,8 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         raise
     versions = {name: plan.selection.version(name) for name in PINS}
     (lab.folder / _READY).write_text(json.dumps({"versions": versions, "parts": str(plan.parts)}))
+    if plan.settings.keep:  # only now: a start that is killed half-way must leave no lab that nobody uses
+        lab.keep(True)
     return launch, both, steps
 
 
