@@ -18,8 +18,7 @@ from edgegate.errors import NeverReady, PlaneRefused, PlaneUnreachable
 
 Manifest = dict[str, Any]
 FIELD_MANAGER = "edgegate"
-_GONE = 410
-_CHANGES = ("ADDED", "MODIFIED", "DELETED")
+_GONE, _CHANGES = 410, ("ADDED", "MODIFIED", "DELETED")
 
 
 class _InTime(urllib3.Retry):
@@ -146,8 +145,16 @@ class ControlPlane:
             for kind, found in self.events(collection, {**field, "resourceVersion": version}, deadline):
                 yield None if kind == "DELETED" else found
 
-    def events(self, path: str, query: Mapping[str, str], deadline: Deadline) -> Iterator[tuple[str, Manifest]]:
+    def events(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        deadline: Deadline,
+        opened: Callable[[urllib3.BaseHTTPResponse], None] = lambda stream: None,
+    ) -> Iterator[tuple[str, Manifest]]:
         """Yield `(type, object)` of a watch until the deadline, or until the server ends or breaks it off.
+
+        `opened` is told the stream, so that another thread can end it with its `shutdown`.
 
         Raises:
             PlaneRefused: the server does not let us watch.
@@ -156,13 +163,14 @@ class ControlPlane:
         left = deadline.left()
         if left <= 0:
             return
-        words = {**query, "watch": "1", "timeoutSeconds": str(int(left) + 1)}
+        url = self._url(path, {**query, "watch": "1", "timeoutSeconds": str(int(left) + 1)})
         with self._translated("GET", path):
-            answer = self.client.call_api("GET", self._url(path, words), self._headers(), _request_timeout=(5, left))
+            answer = self.client.call_api("GET", url, self._headers(), _request_timeout=(5, left))
             stream = answer.response
             try:
                 if answer.status >= 400 and answer.status != _GONE:
                     raise PlaneRefused(self.name, f"GET {path}", status=answer.status, text=_reason(answer.read()))
+                opened(stream)
                 for line in _lines(stream):
                     event = json.loads(line)
                     if event.get("type") not in _CHANGES:  # the version is too old: list again
