@@ -21,7 +21,7 @@ def every() -> list[Lab]:
 
 
 def chosen(name: str | None) -> Lab:
-    """Return the edge of that name, or the only one.
+    """Return the edge of that name, or the only one, or the only kept one beside those of running tests.
 
     Raises:
         NoEdgeRuns: none runs, or none of that name.
@@ -30,6 +30,9 @@ def chosen(name: str | None) -> Lab:
     labs = [lab for lab in every() if name is None or lab.name == name]
     if not labs:
         raise NoEdgeRuns(name)
+    kept = [lab for lab in labs if lab.leases()[1]]
+    if len(labs) > 1 and len(kept) == 1:
+        return kept[0]
     if len(labs) > 1:
         raise WhichEdge([lab.name for lab in labs])
     return labs[0]
