@@ -16,8 +16,8 @@ from edgegate.report.folder import edgegate_version
 from edgegate.report.run import Asked, Run
 from edgegate.settings import BUILT_IN, SETTINGS, Kind, Setting, Settings, argparse_words, resolve
 
-_INI_TYPES = {Kind.WORD: "string", Kind.SWITCH: "bool", Kind.PAIRS: "linelist"}
-_PATHS = {"run_dir", "pins"}
+_INI_TYPES = {Kind.WORD: "string", Kind.SWITCH: "bool", Kind.PAIRS: "linelist", Kind.WORDS: "linelist"}
+_PATHS = {"run_dir", "pins", "dns_operator", "operator_crds"}
 
 
 def register(parser: pytest.Parser) -> None:
@@ -127,8 +127,18 @@ def _again(settings: Settings) -> list[str]:
         words += ["--edge-pins", str(settings.pins)]
     for component in settings.parts("set"):
         words += ["--edge-set", f"{component}={settings.set[component]}"]
+    words += _operator(settings)
     for name in settings.parts("limit"):
         words += ["--edge-limit", f"{name}={getattr(settings.limits, name):g}s"]
+    return words
+
+
+def _operator(settings: Settings) -> list[str]:
+    words = [word for fault in settings.fault for word in ("--edge-fault", fault)]
+    for setting in SETTINGS:
+        value = getattr(settings, setting.name, None)
+        if setting.name in ("operator", "dns_operator", "operator_crds") and settings.origin(setting.name) != BUILT_IN:
+            words += [setting.flag(), str(value)]
     return words
 
 

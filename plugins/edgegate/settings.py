@@ -12,8 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from edgegate.clock import parse_duration
-from edgegate.errors import BackendNotYet, BadSetting, NotADuration, UnknownLimit
+from edgegate import forms
+from edgegate.errors import BadSetting
+from edgegate.forms import REFERENCE, Reuse
 from edgegate.limits import Limits
 from edgegate.resources import resource
 
@@ -22,20 +23,13 @@ COMMAND_PREFIX = "--"
 PYTEST_PREFIX = "--edge-"
 
 
-class Reuse(StrEnum):
-    """When a kept edge is used again."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
 class Kind(StrEnum):
     """How a setting is written."""
 
     WORD = "word"
     SWITCH = "switch"
     PAIRS = "pairs"
+    WORDS = "words"
 
 
 @dataclass(frozen=True)
@@ -70,89 +64,36 @@ class Setting:
         return f"EDGEGATE_{self.name.upper()}"
 
 
-def _backend(origin: str, text: str) -> str:
-    if text in ("kind", "attach"):
-        raise BackendNotYet(origin, text)
-    if text != "host":
-        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host (kind and attach come later).")
-    return text
-
-
-_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-
-
-def _switch(origin: str, text: str) -> bool:
-    if text.strip().lower() not in _SWITCH:
-        raise BadSetting(origin, f"'{text}' is neither yes nor no. Accepted: 1, true, yes, on, 0, false, no, off.")
-    return _SWITCH[text.strip().lower()]
-
-
-def _reuse(origin: str, text: str) -> Reuse:
-    if text not in list(Reuse):
-        raise BadSetting(origin, f"'{text}' says nothing about reuse. Accepted: auto, always, never.")
-    return Reuse(text)
-
-
-def _path(origin: str, text: str) -> Path:
-    if not text.strip():
-        raise BadSetting(origin, "an empty path. Accepted: a path, relative to where you are or absolute.")
-    return Path(text).expanduser().absolute()
-
-
-def _file(origin: str, text: str) -> Path:
-    path = _path(origin, text)
-    if not path.is_file():
-        raise BadSetting(origin, f"there is no file {path}. Accepted: a file like the pins.toml of the project.")
-    return path
-
-
-def _pair(origin: str, text: str, example: str) -> tuple[str, str]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not (name and equals and value):
-        raise BadSetting(origin, f"'{text}' is no pair. Accepted: name=value, as in {example}.")
-    return name, value
-
-
-def _component(origin: str, text: str) -> tuple[str, str]:
-    return _pair(origin, text, "envoy=1.38.3")
-
-
-def _limit(origin: str, text: str) -> tuple[str, float]:
-    name, value = _pair(origin, text, "converge=30s")
-    if name not in Limits.names():
-        raise UnknownLimit(origin, name, known=Limits.names())
-    try:
-        return name, parse_duration(value)
-    except NotADuration as unreadable:
-        raise BadSetting(origin, f"{name}: {unreadable} For example {name}=30s.") from unreadable
-
-
 SETTINGS: tuple[Setting, ...] = (
-    Setting("backend", "Where the edge runs: host (kind and attach come later)", _backend, "BACKEND"),
-    Setting("keep", "Keep the edge after the run; `edgegate down` ends it", _switch, kind=Kind.SWITCH),
+    Setting("backend", "Where the edge runs: host (kind and attach come later)", forms.backend, "BACKEND"),
+    Setting("keep", "Keep the edge after the run; `edgegate down` ends it", forms.switch, kind=Kind.SWITCH),
     Setting(
         "reuse",
         "Use a kept edge again: auto if its fingerprint matches, always or stop, never",
-        _reuse,
+        forms.reuse,
         "auto|always|never",
     ),
     Setting(
         "set",
         "Version of a component instead of the pinned one (repeatable)",
-        _component,
+        forms.component,
         "COMPONENT=VERSION",
         Kind.PAIRS,
     ),
-    Setting("run_dir", "Folder for reports and diagnostics, instead of a new one in .edge/runs", _path, "DIR"),
+    Setting("run_dir", "Folder for reports and diagnostics, instead of a new one in .edge/runs", forms.path, "DIR"),
     Setting(
         "limit",
         "How long something may take, with unit (repeatable): " + ", ".join(Limits.names()),
-        _limit,
+        forms.limit,
         "NAME=DURATION",
         Kind.PAIRS,
     ),
-    Setting("pins", "File with the pinned versions, instead of the project's pins.toml", _file, "FILE"),
-    Setting("cache", "Folder where artifacts are kept", _path, environment_only=True),
+    Setting("pins", "File with the pinned versions, instead of the project's pins.toml", forms.file, "FILE"),
+    Setting("operator", "Operator under test: ours, or the real one's binary", forms.operator, "reference|nso:PATH"),
+    Setting("dns_operator", "Binary of the real DNS operator, for `nso:`", forms.program, "PATH"),
+    Setting("operator_crds", "Folder with the real operators' CRDs, for `nso:`", forms.crds, "FOLDER"),
+    Setting("fault", "Defect to switch on in the reference operator (repeatable)", forms.fault, "NAME", Kind.WORDS),
+    Setting("cache", "Folder where artifacts are kept", forms.path, environment_only=True),
 )
 
 
@@ -174,6 +115,14 @@ class Settings:
     """Seconds that things may take."""
     pins: Path = field(default_factory=lambda: resource("pins.toml"))
     """The file with the pinned versions."""
+    operator: str = REFERENCE
+    """The operator under test: `reference`, or `nso:` and the path of its binary."""
+    dns_operator: Path | None = None
+    """Binary of the real DNS operator."""
+    operator_crds: Path | None = None
+    """Folder with the real operators' CRDs."""
+    fault: tuple[str, ...] = ()
+    """Defects that are switched on in the reference operator."""
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "edgegate")
     """Where artifacts are kept."""
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -198,6 +147,8 @@ class Settings:
         value = getattr(self, name)
         if name == "set":
             return ", ".join(f"{component}={version}" for component, version in sorted(value.items()))
+        if isinstance(value, tuple):
+            return ", ".join(value)
         return {True: "yes", False: "no", None: ""}[value] if value in (True, False, None) else str(value)
 
 
@@ -221,12 +172,30 @@ def resolve(
         given = _given(setting, flags, env, ini, prefix)
         if setting.kind is Kind.PAIRS:
             _merge(setting, given, values, origins)
+        elif given and setting.kind is Kind.WORDS:
+            values[setting.name], origins[setting.name] = _words(setting, *given[0]), given[0][0]
         elif given:
             origin, raw = given[0]
             values[setting.name] = raw if isinstance(raw, bool) else setting.parse(origin, str(raw))
             origins[setting.name] = origin
     values["limits"] = Limits().with_overrides(values.pop("limit", {}))
-    return Settings(**values, origins=origins)
+    settings = Settings(**values, origins=origins)
+    _agree(settings, prefix)
+    return settings
+
+
+def _agree(settings: Settings, prefix: str) -> None:
+    """Refuse settings that contradict each other."""
+    if settings.operator == REFERENCE:
+        for name in ("dns_operator", "operator_crds"):
+            if getattr(settings, name) is not None:
+                raise BadSetting(settings.origin(name), "our operator needs none. Leave it out, or name nso:PATH.")
+        return
+    if settings.fault:
+        raise BadSetting(settings.origin("fault"), "only the reference operator has faults that can be switched on.")
+    for setting in SETTINGS:
+        if setting.name in ("dns_operator", "operator_crds") and getattr(settings, setting.name) is None:
+            raise BadSetting(settings.origin("operator"), f"the real operator needs {setting.flag(prefix)} too.")
 
 
 def _given(
@@ -241,6 +210,12 @@ def _given(
     if setting.environment_only:
         sources = sources[1:2]
     return [(origin, raw) for origin, raw in sources if raw is not None]
+
+
+def _words(setting: Setting, origin: str, raw: Any) -> tuple[str, ...]:
+    """Take the words of the strongest source that says something, each once."""
+    texts = raw.split(",") if isinstance(raw, str) else raw
+    return tuple(dict.fromkeys(setting.parse(origin, text.strip()) for text in texts if text.strip()))
 
 
 def _merge(setting: Setting, given: list[tuple[str, Any]], values: dict[str, Any], origins: dict[str, str]) -> None:
@@ -274,7 +249,8 @@ def argparse_words(setting: Setting) -> dict[str, Any]:
     words: dict[str, Any] = {"help": f"{setting.help} ({built_in}{setting.env})", "default": None}
     if setting.kind is Kind.SWITCH:
         return {**words, "action": argparse.BooleanOptionalAction}
-    return {**words, "action": "append" if setting.kind is Kind.PAIRS else "store", "metavar": setting.metavar}
+    repeatable = setting.kind in (Kind.PAIRS, Kind.WORDS)
+    return {**words, "action": "append" if repeatable else "store", "metavar": setting.metavar}
 
 
 def from_arguments(arguments: argparse.Namespace, env: Mapping[str, str]) -> Settings:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from edgegate.errors import BackendNotYet, BadSetting, UnknownLimit
+from edgegate.forms import Reuse
 from edgegate.limits import Limits
-from edgegate.settings import SETTINGS, Kind, Reuse, Settings, add_arguments, from_arguments, resolve
+from edgegate.settings import SETTINGS, Kind, Settings, add_arguments, from_arguments, resolve
 
 
 def test_nothing_given() -> None:

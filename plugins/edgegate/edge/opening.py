@@ -22,9 +22,10 @@ from edgegate.components.launch import Launch
 from edgegate.components.parts import Parts
 from edgegate.edge import sentinel
 from edgegate.errors import NothingToReuse
+from edgegate.forms import Reuse
 from edgegate.lab import Lab, Tools, registry, sandbox
 from edgegate.pins import Pins, Selection
-from edgegate.settings import Reuse, Settings
+from edgegate.settings import Settings
 
 _log = logging.getLogger("edgegate.edge")
 _READY = "ready.json"

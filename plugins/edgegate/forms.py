@@ -1,0 +1,121 @@
+"""What the text of each setting may say; each parser takes origin and text, returns the value or raises BadSetting."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+
+from edgegate.clock import parse_duration
+from edgegate.errors import BackendNotYet, BadSetting, NotADuration, UnknownLimit
+from edgegate.limits import Limits
+from edgegate.programs import trouble_with
+
+
+class Reuse(StrEnum):
+    """When a kept edge is used again."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def backend(origin: str, text: str) -> str:
+    """Return where the edge runs."""
+    if text in ("kind", "attach"):
+        raise BackendNotYet(origin, text)
+    if text != "host":
+        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host (kind and attach come later).")
+    return text
+
+
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def switch(origin: str, text: str) -> bool:
+    """Return yes or no."""
+    if text.strip().lower() not in _SWITCH:
+        raise BadSetting(origin, f"'{text}' is neither yes nor no. Accepted: 1, true, yes, on, 0, false, no, off.")
+    return _SWITCH[text.strip().lower()]
+
+
+def reuse(origin: str, text: str) -> Reuse:
+    """Return when a kept edge is used again."""
+    if text not in list(Reuse):
+        raise BadSetting(origin, f"'{text}' says nothing about reuse. Accepted: auto, always, never.")
+    return Reuse(text)
+
+
+def path(origin: str, text: str) -> Path:
+    """Return an absolute path, whether something is there or not."""
+    if not text.strip():
+        raise BadSetting(origin, "an empty path. Accepted: a path, relative to where you are or absolute.")
+    return Path(text).expanduser().absolute()
+
+
+def file(origin: str, text: str) -> Path:
+    """Return the absolute path of a file that exists."""
+    found = path(origin, text)
+    if not found.is_file():
+        raise BadSetting(origin, f"there is no file {found}. Accepted: a file like the pins.toml of the project.")
+    return found
+
+
+def _pair(origin: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise BadSetting(origin, f"'{text}' is no pair. Accepted: name=value, as in {example}.")
+    return name, value
+
+
+def component(origin: str, text: str) -> tuple[str, str]:
+    """Return component and version."""
+    return _pair(origin, text, "envoy=1.38.3")
+
+
+def limit(origin: str, text: str) -> tuple[str, float]:
+    """Return a limit's name and its seconds."""
+    name, value = _pair(origin, text, "converge=30s")
+    if name not in Limits.names():
+        raise UnknownLimit(origin, name, known=Limits.names())
+    try:
+        return name, parse_duration(value)
+    except NotADuration as unreadable:
+        raise BadSetting(origin, f"{name}: {unreadable} For example {name}=30s.") from unreadable
+
+
+REFERENCE = "reference"
+_REAL = "nso:"
+
+
+def operator(origin: str, text: str) -> str:
+    """Return `reference`, or `nso:` and the absolute path of a program that can be run here."""
+    if text == REFERENCE:
+        return text
+    if not text.startswith(_REAL):
+        raise BadSetting(origin, f"'{text}' is no operator. Accepted: {REFERENCE}, or {_REAL}PATH of its binary.")
+    return f"{_REAL}{program(origin, text.removeprefix(_REAL))}"
+
+
+def program(origin: str, text: str) -> Path:
+    """Return the absolute path of a program that can be run here."""
+    found = path(origin, text)
+    if trouble := trouble_with(found):
+        raise BadSetting(origin, f"{found} {trouble}. Accepted: the path of a program for this machine.")
+    return found
+
+
+def crds(origin: str, text: str) -> Path:
+    """Return the absolute path of a folder with YAML files."""
+    found = path(origin, text)
+    if not found.is_dir() or not any(found.rglob("*.y*ml")):
+        raise BadSetting(origin, f"{found} is no folder with YAML files. Accepted: a folder with the operator's CRDs.")
+    return found
+
+
+_FAULT = re.compile(r"[a-z][a-z0-9-]*")
+
+
+def fault(origin: str, text: str) -> str:
+    """Return the name of a fault; whether the operator has it is asked of the operator."""
+    if not _FAULT.fullmatch(text):
+        raise BadSetting(origin, f"'{text}' is no name of a fault. Accepted: words such as requeue-floor.")
+    return text
