@@ -38,6 +38,10 @@ SELECTORS = {(Plane.DOWN, kind): CLUSTER_LABEL for kind in (CONFIG_MAP, SECRET, 
 """Of these kinds the downstream cluster holds many that are none of our business."""
 
 
+LAST_WORK = 2.0
+"""Seconds for workers to finish; a look at a Domain can take 5, and loses nothing if it is cut off."""
+
+
 class Manager:
     """The running operator."""
 
@@ -139,8 +143,9 @@ class Manager:
         self._close_webhook()
         for runner in self._runners:
             runner.queue.shut()
+        end = time.monotonic() + LAST_WORK
         for runner in self._runners:
-            runner.stop()
+            runner.stop(max(0.0, end - time.monotonic()))
         for cache in self.caches:
             cache.stop()
         for thread in self._threads:

@@ -56,12 +56,13 @@ class Runner:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Let the workers finish what they do, and wait for them."""
+    def stop(self, limit: float = 2.0) -> None:
+        """Let the workers finish what they do, and wait for them, all together so many seconds at most."""
         self.queue.shut()
+        end = time.monotonic() + limit
         for thread in self._threads:
             if thread.ident is not None:
-                thread.join(timeout=10)
+                thread.join(timeout=max(0.0, end - time.monotonic()))
 
     def _work(self) -> None:
         while (request := self.queue.get()) is not None:
