@@ -1,6 +1,7 @@
 """A SecurityPolicy with OIDC for one tenant, and the Secret that it needs."""
 
 import base64
+from collections.abc import Callable
 from enum import StrEnum
 
 from edgegate.clusters.kinds import NAMESPACE, REFERENCE_GRANT, SECRET, SECURITY_POLICY, Ref
@@ -89,10 +90,7 @@ class OidcPolicy:
         Raises:
             NeverReady: it gave none within that many seconds.
         """
-        found = self._plane.wait(self.ref, accepted, what=f"{self.ref} judged", within=within)
-        condition = accepted(found)
-        assert condition is not None
-        return condition
+        return self._wait(lambda condition: True, "judged", within)
 
     def wait_accepted(self, within: float) -> Manifest:
         """Return the policy's `Accepted` condition, as soon as it is True.
@@ -100,10 +98,18 @@ class OidcPolicy:
         Raises:
             NeverReady: it was not within that many seconds.
         """
-        found = self._plane.wait(self.ref, _is_accepted, what=f"{self.ref} accepted", within=within)
-        condition = accepted(found)
-        assert condition is not None
-        return condition
+        return self._wait(lambda condition: condition["status"] == "True", "accepted", within)
+
+    def _wait(self, right: Callable[[Manifest], bool], what: str, within: float) -> Manifest:
+        seen: list[Manifest] = []
+
+        def look(policy: Manifest | None) -> bool:
+            condition = accepted(policy)
+            seen[:] = [condition] if condition else []
+            return condition is not None and right(condition)
+
+        self._plane.wait(self.ref, look, what=f"{self.ref} {what}", within=within)
+        return seen[0]
 
     def _manifest(self, client: OidcClient) -> Manifest:
         on = self.tenant.route if self.target is Target.ROUTE else self.tenant.gateway
@@ -128,11 +134,6 @@ def accepted(policy: Manifest | None) -> Manifest | None:
         if found:
             return found
     return None
-
-
-def _is_accepted(policy: Manifest | None) -> bool:
-    condition = accepted(policy)
-    return condition is not None and condition["status"] == "True"
 
 
 def _secret(ref: Ref, values: dict[str, str]) -> Manifest:
