@@ -5,10 +5,13 @@ EdgegateError
 │   ├── NotADuration
 │   ├── BadSetting             a flag, environment name or ini key has a value that cannot be meant
 │   │   ├── UnknownLimit       --edge-limit names a limit that does not exist
+│   │   ├── UnknownFault       --edge-fault names a defect that the operator does not have
+│   │   ├── KindsMissing       --edge-operator-crds lacks kinds
 │   │   └── BackendNotYet      kind and attach come later
 │   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
 │   ├── AskedTooEarly          a resolver would remember that a name does not exist
-│   ├── PinsFault              pins.toml: file, key, accepted form
+│   ├── FileFault              a file of settings: file, key, accepted form
+│   │   └── PinsFault / SloFault / WaiversFault
 │   ├── RunFolderForeign       the run folder belongs to another version
 │   ├── RunFolderBusy          another run writes to it right now
 │   └── LabFolderForeign       the folder for a lab holds something else
@@ -159,12 +162,24 @@ class UnknownImage(UsageFault):
         self.image = image
 
 
-class PinsFault(UsageFault):
-    """`pins.toml` is malformed or contradicts itself."""
+class FileFault(UsageFault):
+    """A file of settings is malformed or contradicts itself."""
 
     def __init__(self, path: Path, key: str, problem: str, accepted: str) -> None:
         super().__init__(f"{path}: {key + ' ' if key else ''}{problem}. Accepted: {accepted}.")
         self.path, self.key, self.problem, self.accepted = path, key, problem, accepted
+
+
+class PinsFault(FileFault):
+    """`pins.toml` is malformed or contradicts itself."""
+
+
+class SloFault(FileFault):
+    """`slo.toml` is malformed or contradicts itself."""
+
+
+class WaiversFault(FileFault):
+    """`waivers.toml` is malformed or contradicts itself."""
 
 
 class ArtifactFault(EnvironmentFault):
@@ -461,6 +476,28 @@ class UnknownLimit(BadSetting):
         self.name, self.known = name, tuple(known)
 
 
+class UnknownFault(BadSetting):
+    """A defect that the reference operator does not have was to be switched on."""
+
+    def __init__(self, origin: str, name: str, *, known: Sequence[str]) -> None:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        super().__init__(
+            origin, f"the operator has no fault '{name}'.{hint} `edgegate-operator --list-faults` lists what it has."
+        )
+        self.name, self.known = name, tuple(known)
+
+
+class KindsMissing(BadSetting):
+    """A folder of CRDs lacks kinds that the scenarios use."""
+
+    def __init__(self, origin: str, folder: Path, missing: Sequence[str]) -> None:
+        super().__init__(
+            origin, f"{folder} has no CRD for {', '.join(missing)}. Accepted: the CRDs of both real operators."
+        )
+        self.folder, self.missing = folder, tuple(missing)
+
+
 class BackendNotYet(BadSetting):
     """A backend that is planned and not there yet."""
 
@@ -501,6 +538,18 @@ class PoisonNotLive(NotShown):
     def __init__(self, poison: str, *, evidence: str) -> None:
         super().__init__(f"the poison had no effect: {poison}; seen: {evidence}. What survived it proves nothing.")
         self.poison, self.evidence = poison, evidence
+
+
+class MachineSaturated(NotShown):
+    """Timings were over their budgets on a machine that had nothing to spare: it may be the machine's fault."""
+
+    def __init__(self, late: Sequence[str]) -> None:
+        lines = "\n".join(f"  {one}" for one in late)
+        super().__init__(
+            f"{len(late)} timings over budget, measured on a saturated machine:\n{lines}\n"
+            "Nothing follows for the version under test. Free the machine, or run this gate alone, and run again."
+        )
+        self.late = tuple(late)
 
 
 class EdgeNotUp(EnvironmentFault):

@@ -1,14 +1,13 @@
 """Read `pins.toml`. Whatever is malformed or contradictory is refused, with file, key and accepted form."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from edgegate.errors import PinsFault
 from edgegate.pins.model import DebPackage, DebRecipe, GoRecipe, Pin, Pins, PypiRecipe, Recipe
-from edgegate.pins.table import Table, matching
+from edgegate.tables import Table, matching, read
 
 T = TypeVar("T")
 
@@ -28,17 +27,14 @@ def load(path: Path) -> Pins:
     Raises:
         PinsFault: the file cannot be read, is no TOML, or breaks one of the rules in docs/pins.md.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PinsFault(path, "", f"cannot be read: {error.strerror}", "a readable file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PinsFault(path, "", f"is no TOML: {error}", "TOML 1.0") from error
+    raw = read(path, PinsFault)
     for key in raw:
         if key != "pin":
             raise PinsFault(path, key, "is unknown", "tables [pin.<name>] only")
-    tables = Table(path, "pin", raw.get("pin", {}))
-    pins = Pins(path, {name: _pin(Table(path, f"pin.{name}", value), name) for name, value in tables.items()})
+    tables = Table(path, "pin", raw.get("pin", {}), PinsFault)
+    pins = Pins(
+        path, {name: _pin(Table(path, f"pin.{name}", value, PinsFault), name) for name, value in tables.items()}
+    )
     if not pins.pins:
         raise PinsFault(path, "pin", "is missing", "at least one table [pin.<name>]")
     _check_companions(pins)
@@ -183,7 +179,7 @@ def _check_companions(pins: Pins) -> None:
     for pin in pins.pins.values():
         for version, others in pin.companions.items():
             for other, wanted in others.items():
-                table = Table(pins.path, f"pin.{pin.name}.companions.{version}", {})
+                table = Table(pins.path, f"pin.{pin.name}.companions.{version}", {}, PinsFault)
                 _check_companion(pins, pin, table, other, wanted)
                 if leaders.setdefault(other, pin.name) != pin.name:
                     raise table.fault(other, f"is a companion of {leaders[other]} too", "one leader a component")

@@ -1,42 +1,65 @@
 """One table of a TOML file, read key by key: every wrong value is an error with file, key and accepted form."""
 
 import re
+import tomllib
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from edgegate.errors import PinsFault
+from edgegate.errors import FileFault
 
 T = TypeVar("T")
+
+
+def read(path: Path, refusal: type[FileFault]) -> dict[str, Any]:
+    """Return what a TOML file says.
+
+    Raises:
+        FileFault: it cannot be read, or is no TOML; of the class `refusal`.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise refusal(path, "", f"cannot be read: {error.strerror}", "a readable file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise refusal(path, "", f"is no TOML: {error}", "TOML 1.0") from error
 
 
 class Table:
     """A table whose keys are taken one by one; what is left over at the end is unknown."""
 
-    def __init__(self, path: Path, key: str, raw: object) -> None:
-        self.path, self.key = path, key
+    def __init__(self, path: Path, key: str, raw: object, refusal: type[FileFault]) -> None:
+        """Begin with every key untaken.
+
+        Args:
+            path: the file.
+            key: where the table stands in it.
+            raw: its content.
+            refusal: the class of the errors.
+        """
+        self.path, self.key, self.refusal = path, key, refusal
         if not isinstance(raw, dict):
-            raise PinsFault(path, key, f"is {_kind(raw)}", "a table")
+            raise refusal(path, key, f"is {kind_of(raw)}", "a table")
         self._raw: dict[str, object] = dict(raw)
         self._known: list[str] = []
 
-    def fault(self, key: str, problem: str, accepted: str) -> PinsFault:
+    def fault(self, key: str, problem: str, accepted: str) -> FileFault:
         """Return the error about one key of this table."""
-        return PinsFault(self.path, f"{self.key}.{key}" if key else self.key, problem, accepted)
+        return self.refusal(self.path, ".".join(part for part in (self.key, key) if part), problem, accepted)
 
     def take(self, key: str, kind: type[T], accepted: str) -> T | None:
         """Return a value that may be missing.
 
         Raises:
-            PinsFault: it is there and of another type.
+            FileFault: it is there and of another type.
         """
         self._known.append(key)
         value = self._raw.pop(key, None)
         # bool is an int in Python, but nobody means 1 by `true`.
         if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
             return value
-        raise self.fault(key, f"is {_kind(value)}", accepted)
+        raise self.fault(key, f"is {kind_of(value)}", accepted)
 
     def text(self, key: str, accepted: str = "a text") -> str:
         """Return a text that has to be there and not empty."""
@@ -50,7 +73,7 @@ class Table:
         accepted = "a date, as in 2027-03-31"
         value = self.take(key, date, accepted)
         if value is None or isinstance(value, datetime):
-            raise self.fault(key, "is missing" if value is None else f"is {_kind(value)}", accepted)
+            raise self.fault(key, "is missing" if value is None else f"is {kind_of(value)}", accepted)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -70,8 +93,13 @@ class Table:
 
     def mapping(self, key: str, check: Callable[["Table", str], T]) -> dict[str, T]:
         """Return a table of one kind of value; empty when the key is missing."""
-        inner = Table(self.path, f"{self.key}.{key}", self.take(key, dict, "a table") or {})
+        inner = self.inner(key)
         return {name: check(inner, name) for name, _ in inner.items()}
+
+    def inner(self, key: str) -> "Table":
+        """Return a table inside this one; an empty one when the key is missing."""
+        inside = f"{self.key}.{key}" if self.key else key
+        return Table(self.path, inside, self.take(key, dict, "a table") or {}, self.refusal)
 
     def finish(self) -> None:
         """Refuse every key that nobody has taken."""
@@ -91,7 +119,8 @@ def matching(pattern: str, accepted: str) -> Callable[[Table, str], str]:
     return check
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Return what a value is, in the words of an error text."""
     names: dict[type, str] = {
         str: "a text",
         int: "a number",
