@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -47,15 +48,16 @@ class BaseStates:
         """
         partial = self._kept.with_name(f"{self._kept.name}.{os.getpid()}.partial")
         partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        launch.lab.pause(etcd.NAME)
         try:
-            launch.lab.run(["cp", "--archive", "--sparse=always", etcd.DATA_FOLDER, str(partial)])
+            launch.lab.pause(etcd.NAME)
+            try:
+                launch.lab.run(["cp", "--archive", "--sparse=always", etcd.DATA_FOLDER, str(partial)])
+            finally:
+                launch.lab.resume(etcd.NAME)
+            with suppress(OSError):  # another start with the same fingerprint was quicker
+                partial.rename(self._kept)
         finally:
-            launch.lab.resume(etcd.NAME)
-        try:
-            partial.rename(self._kept)
-        except OSError:  # another start with the same fingerprint was quicker
-            shutil.rmtree(partial)
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def crds(gateway_api: Artifact, envoy_gateway: Artifact) -> list[Manifest]:
