@@ -137,7 +137,7 @@ def test_a_closed_port_is_refused() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    assert DnsProbe("127.0.0.1", port, timeout=0.2).query("shop.test").error in ("refused", "timeout")
+    assert DnsProbe("127.0.0.1", port, timeout=0.2).query("shop.test").error == "refused"
 
 
 def test_a_long_answer_comes_over_tcp(serve: Serve) -> None:

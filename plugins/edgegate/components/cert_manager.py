@@ -69,11 +69,12 @@ def add_issuer(launch: Launch, plane: ControlPlane, issuer: Issuer, within: floa
         NeverReady: it has none within that many seconds; shows what cert-manager says.
     """
     ref = Ref(CLUSTER_ISSUER, issuer.name)
-    plane.apply(_manifest(ref, issuer, launch.lab.net, launch.authority.certificate_base64))
+    plane.apply(manifest(ref, issuer, launch.lab.net, launch.authority.certificate_base64))
     plane.wait(ref, lambda found: is_true(found, "Ready"), what=f"{ref} ready", within=within)
 
 
-def _manifest(ref: Ref, issuer: Issuer, net: LabNet, ca: str) -> Manifest:
+def manifest(ref: Ref, issuer: Issuer, net: LabNet, ca: str) -> Manifest:
+    """Return a ClusterIssuer that trusts one authority, base64 of its PEM, to be the server's."""
     # Without a namespace a parent is the challenge's own neighbour: each tenant's Gateway of that name.
     solver: Manifest = {"http01": {"gatewayHTTPRoute": {"parentRefs": [{"kind": "Gateway", "name": "edge"}]}}}
     if not issuer.self_check:

@@ -21,7 +21,7 @@ def steps(launch: Launch, planes: Planes) -> list[Step]:
     """Return the steps that start name resolution; nothing of the default edge waits for them."""
     start = launch.lab.start
     return [
-        Step("dns-addresses", partial(_take_addresses, launch)),
+        Step("dns-addresses", partial(take_addresses, launch)),
         Step("powerdns-data", partial(powerdns.prepare, launch)),
         Step("powerdns", lambda: start(powerdns.spec(launch)), needs=("dns-addresses", "powerdns-data")),
         Step("recursor", lambda: start(recursor.spec(launch)), needs=("dns-addresses",)),
@@ -31,7 +31,7 @@ def steps(launch: Launch, planes: Planes) -> list[Step]:
     ]
 
 
-def _take_addresses(launch: Launch) -> None:
+def take_addresses(launch: Launch) -> None:
     """Give the servers addresses of their own, so that each can have port 53, where resolvers expect it."""
     net = launch.lab.net
     for address in (net.authoritative_ip, net.cached_ip, net.recursor_ip):

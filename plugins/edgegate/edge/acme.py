@@ -1,5 +1,6 @@
 """Certificates from a real authority as scenarios use them."""
 
+import os
 from functools import cached_property
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from edgegate.clusters.plane import ControlPlane
 from edgegate.components import cert_manager, pebble
 from edgegate.components.cert_manager import FAST, HOSTILE, SELF_CHECK, Issuer
 from edgegate.components.launch import Launch
-from edgegate.components.pebble import AcmeServer
+from edgegate.edge.challenges import ChallengeRequest, wait_for_authority
 from edgegate.errors import NotShown, ServerUnreachable
 from edgegate.probes import tls
 
@@ -18,9 +19,9 @@ class Acme:
     """The certificate authority of one edge, and the issuers that get certificates from it."""
 
     fast: Issuer = FAST
-    """Waits a fixed time instead of checking itself."""
+    """The authority looks for the answer, and validates as soon as it is there."""
     self_check: Issuer = SELF_CHECK
-    """Checks itself for 8 s, as production does."""
+    """cert-manager looks for the answer, for 8 s, as in production."""
 
     def __init__(self, launch: Launch, plane: ControlPlane) -> None:
         """Raise NotShown when the edge was made without the part `acme`."""
@@ -30,29 +31,36 @@ class Acme:
 
     @property
     def root(self) -> Path:
-        """PEM file of the authority's root; what a client must trust."""
-        return self._root_of(pebble.SERVER)
+        """PEM file of the authority's root; what a client of the fast and the checking issuer must trust."""
+        return self.root_of(FAST)
 
     @cached_property
     def hostile(self) -> Issuer:
-        """An issuer whose server is slow, rejects good nonces and uses authorizations again; started at first use."""
+        """An issuer with self check, whose server is slow and rejects good nonces; started at first use."""
         if not pebble.runs(self._launch.lab, pebble.HOSTILE_SERVER):
             self._launch.lab.start(pebble.spec(self._launch, pebble.HOSTILE_SERVER))
         cert_manager.add_issuer(self._launch, self._plane, HOSTILE, within=60)
         return HOSTILE
 
-    def root_of(self, issuer: Issuer) -> Path:
-        """Return the PEM file of the root that an issuer's certificates lead to."""
-        return self._root_of(issuer.server)
+    def challenges(self, host: str) -> list[ChallengeRequest]:
+        """Return the challenge requests for a host that reached the edge, the authority's own among them.
 
-    def _root_of(self, server: AcmeServer) -> Path:
-        """Fetch the root each time: a server that was started again has another one."""
+        Waits for the proxies' logs, which are written every 10 s. Raises NeverReady when the authority never came.
+        """
+        return wait_for_authority(self._launch.folder / "logs" / "pods", host)
+
+    def root_of(self, issuer: Issuer) -> Path:
+        """Return the PEM file of the root that an issuer's certificates lead to.
+
+        It is fetched each time: a server that was started again has another one.
+        """
+        server, ours = issuer.server, self._launch.folder / "ca.crt"
         url = server.root_url(self._launch.lab.net)
-        ours = self._launch.folder / "ca.crt"
         try:
             answer = httpx.get(url, verify=tls.trusting(ours), trust_env=False, timeout=10).raise_for_status()
         except httpx.HTTPError as trouble:
             raise ServerUnreachable(server.name, f"GET {url}", text=str(trouble)) from trouble
         kept = self._launch.folder / f"{server.name}-root.crt"
-        kept.write_bytes(answer.content)
-        return kept
+        fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+        fresh.write_bytes(answer.content)
+        return fresh.replace(kept)

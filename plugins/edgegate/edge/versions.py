@@ -14,6 +14,11 @@ _ASK = {
     "coredns": "-version",
     "kube-proxy": "--version",
     "kube-controller-manager-downstream": "--version",
+    "powerdns": "--version",
+    "pdns-recursor": "--version",
+    "external-dns": "--version",
+    "pebble": "-version",
+    "cert-manager": "-version",
 }
 _PATIENCE = 5.0
 """Seconds for a proxy that has its listeners; a running edge has one all the time."""
@@ -33,7 +38,8 @@ def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
         running["envoy"] = admin.version()
     for status in lab.status():
         if status.name in _ASK and status.pid:
-            said = lab.run([f"/proc/{_innermost(lab, status.pid)}/exe", _ASK[status.name]], check=False)
+            pid = _innermost(lab, status.pid)
+            said = lab.run([f"/proc/{pid}/exe", _ASK[status.name]], env=_libraries(lab, pid), check=False)
             found = _VERSION.search(said.stdout + said.stderr)
             running[status.name] = found[1] if found else "unknown"
     return Versions(dict(sorted(running.items())))
@@ -44,6 +50,12 @@ def _innermost(lab: Lab, pid: int) -> int:
     while children := lab.get(f"/proc/{pid}/task/{pid}/children").split():
         pid = int(children[0])
     return pid
+
+
+def _libraries(lab: Lab, pid: int) -> dict[str, str]:
+    """Return where the process found its libraries, which an unpacked package brings along."""
+    pairs = (line.partition("=") for line in lab.get(f"/proc/{pid}/environ").decode().split("\0"))
+    return {name: value for name, _, value in pairs if name == "LD_LIBRARY_PATH"}
 
 
 def release(version: str) -> tuple[int, ...]:

@@ -7,12 +7,14 @@ for a name a moment too early makes the name absent for everybody behind it, lon
 therefore demands proof of existence before it asks a recursor, or the word that the memory itself is what is looked at.
 """
 
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import dns.exception
 import dns.flags
+import dns.inet
 import dns.message
 import dns.query
 import dns.rcode
@@ -127,7 +129,10 @@ class DnsProbe:
         question = dns.message.make_query(name, type, flags=dns.flags.RD if self.recursor else 0)
         asked = DnsAnswer(name.rstrip("."), type.upper(), self.title, at=self.clock.now(), took=0.0)
         try:
-            said, _ = dns.query.udp_with_fallback(question, self.address, self.timeout, self.port)
+            with socket.socket(dns.inet.af_for_address(self.address), socket.SOCK_DGRAM) as udp:
+                udp.setblocking(False)
+                udp.connect((self.address, self.port))  # so that a closed port is refused and not silent
+                said, _ = dns.query.udp_with_fallback(question, self.address, self.timeout, self.port, udp_sock=udp)
         except dns.exception.Timeout:
             return replace(asked, took=self.clock.now() - asked.at, error="timeout")
         except (dns.exception.DNSException, OSError) as trouble:

@@ -1,0 +1,77 @@
+"""Challenge requests that reached the edge, read from the access logs of its proxies."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgegate.clock import wait_until
+
+PREFIX = "/.well-known/acme-challenge/"
+"""Below it are the answers to HTTP-01 challenges."""
+FLUSHED = 12.0
+"""Seconds after which a request is in the log: Envoy writes its log every 10 s, or when 64 KiB have come together."""
+AUTHORITY = "LetsEncrypt-Pebble-VA"
+"""How the certificate authority's own validation names itself."""
+
+
+@dataclass(frozen=True)
+class ChallengeRequest:
+    """One request for the answer to a challenge, as a proxy saw it."""
+
+    host: str
+    """The host name, without port."""
+    token: str
+    """The token of the challenge."""
+    status: int
+    """What was answered."""
+    agent: str
+    """Who asked: the authority, cert-manager's self check, or anybody else."""
+    route: str
+    """The proxy's name of the route that answered; empty when none did."""
+    at: str
+    """When it came, as ISO 8601 in UTC."""
+
+    @property
+    def by_authority(self) -> bool:
+        """Whether it was the authority that asked."""
+        return self.agent.startswith(AUTHORITY)
+
+
+def challenge_requests(pod_logs: Path, host: str) -> list[ChallengeRequest]:
+    """Return the challenge requests for a host that the proxies have written to their logs, oldest first."""
+    found = [request for log in pod_logs.glob("*/envoy.log") for request in _read(log) if request.host == host]
+    return sorted(found, key=lambda request: request.at)
+
+
+def wait_for_authority(pod_logs: Path, host: str, within: float = FLUSHED) -> list[ChallengeRequest]:
+    """Return the challenge requests for a host as soon as one of the authority's that was answered is among them.
+
+    Raises:
+        NeverReady: none was, within that many seconds; shows those that there are.
+    """
+
+    def look() -> list[ChallengeRequest] | None:
+        found = challenge_requests(pod_logs, host)
+        return found if any(request.by_authority and request.status == 200 for request in found) else None
+
+    what = f"a challenge request of the authority for {host} in the log of a proxy"
+    return wait_until(what, look, deadline=within, every=0.1, last=lambda: challenge_requests(pod_logs, host))
+
+
+def _read(log: Path) -> Iterator[ChallengeRequest]:
+    for line in log.read_text(errors="replace").splitlines():
+        if PREFIX not in line:
+            continue
+        try:
+            seen = json.loads(line)
+        except ValueError:  # Envoy's own messages are in the same log, and the last line may be half written
+            continue
+        yield ChallengeRequest(
+            host=str(seen[":authority"]).partition(":")[0],
+            token=str(seen["x-envoy-origin-path"]).removeprefix(PREFIX),
+            status=int(seen["response_code"]),
+            agent=str(seen["user-agent"]),
+            route=str(seen.get("route_name") or ""),
+            at=str(seen["start_time"]),
+        )
