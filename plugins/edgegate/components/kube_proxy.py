@@ -1,5 +1,7 @@
 """kube-proxy: makes service and load-balancer addresses work inside the lab, as on a node."""
 
+import sys
+
 import yaml
 
 from edgegate.components import control_plane
@@ -30,7 +32,9 @@ def start(launch: Launch) -> None:
     tenant were lost with 120 s, none of 10,860 with 1 s.
     """
     launch.lab.start(spec(launch))
-    launch.lab.run(["sysctl", "--quiet", "--write", "net.netfilter.nf_conntrack_tcp_timeout_syn_sent=1"])
+    # There only since kube-proxy's rules track connections, so it cannot be set when the lab is made.
+    write = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
+    launch.lab.run([sys.executable, "-c", write, "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_syn_sent", "1"])
 
 
 def _config(launch: Launch) -> dict[str, object]:
