@@ -17,6 +17,18 @@ PINS = ("kubernetes", "etcd", "envoy-gateway", "envoy", "gateway-api", "coredns"
 
 
 @dataclass(frozen=True)
+class Additions:
+    """What a base state has beyond that of the default edge."""
+
+    downstream: Sequence[Manifest] = ()
+    """CRDs of the edge cluster; one with the name of another replaces it."""
+    upstream: Sequence[Manifest] = ()
+    """CRDs of every project."""
+    objects: Sequence[Manifest] = ()
+    """Objects of every project."""
+
+
+@dataclass(frozen=True)
 class Planes:
     """The two control planes that every edge has."""
 
@@ -41,7 +53,7 @@ def bring_up(
     states: BaseStates,
     *,
     images: dict[str, object],
-    more_crds: Sequence[Manifest] = (),
+    additions: Additions = Additions(),
     more: Callable[[Planes], list[Step]] = lambda both: [],
     done: Callable[[Took], None] = lambda took: None,
 ) -> Planes:
@@ -51,7 +63,7 @@ def bring_up(
         launch: the empty lab and the files of its components.
         states: the kept base states; a first start with a fingerprint adds one.
         images: container images and the pinned binaries that stand for them, for the node agent.
-        more_crds: CRDs that the downstream plane has beyond those of the default edge; the base state holds them.
+        additions: what the base state has beyond that of the default edge.
         more: further steps of this start, given the planes.
         done: told about each step when it ends.
 
@@ -61,7 +73,7 @@ def bring_up(
     """
     both = planes(launch)
     warm = states.exists
-    base = _warm_base(launch, states) if warm else _first_base(launch, states, both, more_crds)
+    base = _warm_base(launch, states) if warm else _first_base(launch, states, both, additions)
     run_steps([*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)], done=done)
     return both
 
@@ -90,19 +102,28 @@ def _warm_base(launch: Launch, states: BaseStates) -> list[Step]:
     ]
 
 
-def _first_base(launch: Launch, states: BaseStates, both: Planes, more_crds: Sequence[Manifest]) -> list[Step]:
+def _first_base(launch: Launch, states: BaseStates, both: Planes, additions: Additions) -> list[Step]:
     manifests = crds(launch.artifacts["gateway-api"], launch.artifacts["envoy-gateway"])
     steps = [
         Step(f"crds-{plane.name}", partial(apply_crds, plane, wanted), needs=(f"api-{plane.name}",))
-        for plane, wanted in ((both.downstream, [*manifests, *more_crds]), (both.upstream, manifests))
+        for plane, wanted in (
+            (both.downstream, _last_of_each(*manifests, *additions.downstream)),
+            (both.upstream, _last_of_each(*manifests, *additions.upstream)),
+        )
     ]
     return [
         *steps,
         Step("namespaces", lambda: both.downstream.apply(*envoy_gateway.namespaces()), needs=("api-downstream",)),
         Step("certgen", lambda: envoy_gateway.generate_certificates(launch), needs=("namespaces", "crds-downstream")),
-        Step("template", lambda: prefixes.keep_template(launch), needs=("crds-upstream",)),
+        Step("objects-upstream", lambda: both.upstream.apply(*additions.objects), needs=("crds-upstream",)),
+        Step("template", lambda: prefixes.keep_template(launch), needs=("objects-upstream",)),
         Step("base", lambda: states.keep(launch), needs=("certgen", "template")),
     ]
+
+
+def _last_of_each(*manifests: Manifest) -> list[Manifest]:
+    """Return one manifest a name, the last one given."""
+    return list({manifest["metadata"]["name"]: manifest for manifest in manifests}.values())
 
 
 def _edge(launch: Launch, both: Planes, images: dict[str, object]) -> list[Step]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from edgegate.artifacts import Artifact
+from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.pki import Authority, KeyPair, random_token, service_account_keys
 from edgegate.lab import Lab
 from edgegate.pins import Selection
@@ -27,6 +28,8 @@ BASE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 NO_PARTS: Mapping[str, str] = MappingProxyType({})
 """The default edge, which has none."""
+OURS = OperatorChoice()
+"""The reference operator, without a fault."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Launch:
     """Private and public key of the service account tokens, PEM."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """What the lab has beyond the default edge: name of the part to its variant."""
+    operator: OperatorChoice = OURS
+    """The operator under test, where the lab has that part."""
 
     @classmethod
     def new(
@@ -55,10 +60,11 @@ class Launch:
         selection: Selection,
         artifacts: Mapping[str, Artifact],
         parts: Mapping[str, str] = NO_PARTS,
+        operator: OperatorChoice = OURS,
     ) -> "Launch":
         """Return the launch of an empty lab, with credentials of its own; others can `load` it."""
         made = Authority.new("edgegate lab"), random_token(), service_account_keys()
-        launch = cls(lab, selection, artifacts, *made, parts)
+        launch = cls(lab, selection, artifacts, *made, parts, operator)
         authority = launch.authority.pair
         kept = [authority.certificate, authority.key, launch.token.encode(), *launch.service_account_keys]
         lab.put(TRUST, authority.certificate, 0o644)
@@ -72,11 +78,12 @@ class Launch:
         selection: Selection,
         artifacts: Mapping[str, Artifact],
         parts: Mapping[str, str] = NO_PARTS,
+        operator: OperatorChoice = OURS,
     ) -> "Launch":
         """Return the launch of a running lab, with the credentials that it was started with."""
         kept = [item.encode() for item in json.loads(lab.get(_CREDENTIALS))]
         credentials = Authority(KeyPair(*kept[:2])), kept[2].decode(), (kept[3], kept[4])
-        return cls(lab, selection, artifacts, *credentials, parts)
+        return cls(lab, selection, artifacts, *credentials, parts, operator)
 
     @cached_property
     def folder(self) -> Path:

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from edgegate.artifacts import Artifact
-from edgegate.clusters.plane import Manifest
-from edgegate.components import acme, dns
+from edgegate.components import acme, dns, operator
 from edgegate.components.base_state import crds_in
-from edgegate.components.bring_up import Planes
+from edgegate.components.bring_up import Additions, Planes
 from edgegate.components.graph import Step
-from edgegate.components.launch import Launch
+from edgegate.components.launch import OURS, Launch
+from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.part import Part
 from edgegate.errors import UnknownPart
 
-PARTS = {part.name: part for part in (dns.PART, acme.PART)}
+PARTS = {part.name: part for part in (dns.PART, acme.PART, operator.PART)}
 """Every part by its name, each after those that it needs."""
 
 
@@ -23,9 +23,11 @@ class Parts:
 
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Name of a part to its variant."""
+    operator: OperatorChoice = OURS
+    """The operator, where that part is among them."""
 
     @classmethod
-    def choose(cls, words: Sequence[str]) -> "Parts":
+    def choose(cls, words: Sequence[str], choice: OperatorChoice = OURS) -> "Parts":
         """Return the parts that words such as `dns`, `dns=sqlite` or `acme` ask for, with those that they need.
 
         Raises:
@@ -33,7 +35,8 @@ class Parts:
         """
         asked = dict(_read(word) for word in words)
         wanted = {name for asked_for in asked for name in _with_needs(asked_for)}
-        return cls({name: asked.get(name, part.variants[0]) for name, part in PARTS.items() if name in wanted})
+        chosen = {name: asked.get(name, part.variants[0]) for name, part in PARTS.items() if name in wanted}
+        return cls(chosen | ({operator.NAME: str(choice)} if operator.NAME in chosen else {}), choice)
 
     def __str__(self) -> str:
         """Return the words that ask for these parts; empty for the default edge."""
@@ -49,10 +52,21 @@ class Parts:
         """The pins whose CRDs belong to the base state."""
         return tuple(pin for part in self._parts() for pin in part.crds)
 
-    def crds(self, artifacts: Mapping[str, Artifact]) -> list[Manifest]:
-        """Return the CRDs that the downstream plane gets beyond those of the default edge."""
+    @property
+    def digest(self) -> str:
+        """What changes whenever the operator does that these parts have; empty where they have none."""
+        return self.operator.digest if operator.NAME in self.chosen else ""
+
+    def additions(self, artifacts: Mapping[str, Artifact]) -> Additions:
+        """Return what the base state has beyond that of the default edge."""
         found = [artifacts[pin].file(path) for part in self._parts() for pin, path in part.crds.items()]
-        return [crd for place in found for crd in crds_in(place)]
+        crds = [crd for place in found for crd in crds_in(place)]
+        more = [part.base(self.operator) for part in self._parts()]
+        return Additions(
+            [*crds, *(crd for one in more for crd in one.downstream)],
+            [crd for one in more for crd in one.upstream],
+            [obj for one in more for obj in one.objects],
+        )
 
     def steps(self, launch: Launch, planes: Planes) -> list[Step]:
         """Return the steps that start these parts."""

@@ -4,7 +4,7 @@ import fcntl
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from edgegate.components.bring_up import PINS, Planes, bring_up, planes
 from edgegate.components.graph import Step, Took
 from edgegate.components.images import image_table
 from edgegate.components.launch import Launch
+from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.parts import Parts
 from edgegate.edge import sentinel
 from edgegate.errors import NothingToReuse
@@ -77,19 +78,25 @@ class Plan:
             UsageFault: a component or version is not in pins.toml, or there is no such part.
             ArtifactFault: something could not be had.
         """
-        parts = Parts.choose(more_parts)
+        parts = Parts.choose(more_parts, OperatorChoice.of(settings))
         pins = pin_files.load(settings.pins)
         selection = pins.select(settings.set, settings.parts("set"))
         artifacts = Store(settings.cache).ensure_all(pins, selection, (*PINS, *parts.pins), progress)
         files = sorted(artifact.path.name for artifact in artifacts.values())
-        made_of = fingerprint(*files, parts, _code(edgegate.components, edgegate.lab))
+        made_of = fingerprint(*files, parts, parts.digest, _code(edgegate.components, edgegate.lab))
         return cls(settings, pins, selection, artifacts, made_of, parts)
+
+    @property
+    def made_of(self) -> tuple[Selection, dict[str, Artifact], Mapping[str, str], OperatorChoice]:
+        """What a launch is told of it."""
+        return self.selection, self.artifacts, self.parts.chosen, self.parts.operator
 
     @property
     def base_fingerprint(self) -> str:
         """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
         relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api", *self.parts.crd_pins)
-        return fingerprint(*(self.artifacts[name].path.name for name in relevant), _code(edgegate.components))
+        names = [self.artifacts[name].path.name for name in relevant]
+        return fingerprint(*names, self.parts.digest, _code(edgegate.components))
 
 
 def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> Opened:
@@ -107,7 +114,7 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
         sandbox.ensure_privileges(lab.record.launcher_pid if lab else None)
         if lab is not None:
             lab.lease()
-            launch = Launch.load(lab, plan.selection, plan.artifacts, plan.parts.chosen)
+            launch = Launch.load(lab, *plan.made_of)
             return Opened(launch, planes(launch), how, time.monotonic() - began, ())
         launch, both, steps = _start(plan, run_key, done)
         return Opened(launch, both, "started", time.monotonic() - began, tuple(steps))
@@ -158,7 +165,7 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
     )
     steps: list[Took] = []
     try:
-        launch = Launch.new(lab, plan.selection, plan.artifacts, plan.parts.chosen)
+        launch = Launch.new(lab, *plan.made_of)
         states = BaseStates(plan.settings.cache / "base", plan.base_fingerprint)
         images = image_table(plan.pins, plan.artifacts.values())
 
@@ -169,8 +176,8 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         def more(both: Planes) -> list[Step]:
             return [*sentinel.steps(launch, both), *plan.parts.steps(launch, both)]
 
-        crds = plan.parts.crds(plan.artifacts)
-        both = bring_up(launch, states, images=images, more_crds=crds, more=more, done=note)
+        additions = plan.parts.additions(plan.artifacts)
+        both = bring_up(launch, states, images=images, additions=additions, more=more, done=note)
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
         lab.down()
         raise

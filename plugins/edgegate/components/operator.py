@@ -1,0 +1,151 @@
+"""The part `operator`: the operator under test, with what customers' objects need around it.
+
+Ours runs as one process for upstream and downstream. The real one is `operator_nso`.
+"""
+
+import sys
+from functools import partial
+
+import yaml
+
+from edgegate.clusters.kinds import GATEWAY_CLASS, NAMESPACE, Kind, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest, is_true
+from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor
+from edgegate.components.bring_up import Additions, Planes
+from edgegate.components.graph import Step
+from edgegate.components.launch import BASE_ENVIRONMENT, Launch
+from edgegate.components.operator_choice import PACKAGE, OperatorChoice
+from edgegate.components.part import Part
+from edgegate.components.powerdns_api import PowerDnsApi
+from edgegate.forms import REFERENCE
+from edgegate.lab import LabNet, ProcessSpec, Ready
+from edgegate.resources import resource
+
+NAME = "operator"
+CLASS_NAME = "datum-external-global-proxy"
+"""The upstream class that customers' Gateways have."""
+ZONE_CLASS = "pdns"
+PROJECT = "single"
+"""What the operators call the first project."""
+CLAIMS = "datum-downstream-gateway-hostnames"
+"""Downstream namespace of the claims of host names."""
+_CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
+_ZONE_CLASS_KIND = Kind("dns.networking.miloapis.com/v1alpha1", "DNSZoneClass")
+_PORT = 8090
+_WEBHOOK_PORT = 9443
+ORIGIN = "origin"
+"""The process that all customers without an origin of their own share."""
+ORIGIN_HOST = "origin.origins.test"
+ORIGIN_PORT = 8088
+
+
+def additions(choice: OperatorChoice) -> Additions:
+    """Return the CRDs of both planes, and the objects that every project has: classes and admission rules."""
+    crds = choice.manifests
+    objects = [_gateway_class(), zone_class()]
+    return Additions(crds, crds, [*objects, *(_admission() if choice.is_reference else ())])
+
+
+def _gateway_class() -> Manifest:
+    return Ref(GATEWAY_CLASS, CLASS_NAME).manifest({"controllerName": _CONTROLLER})
+
+
+def zone_class(name: str = ZONE_CLASS) -> Manifest:
+    """Return the class of zones that are served by the lab's authoritative server."""
+    policy = {"mode": "Static", "static": {"servers": list(dns.NAMESERVERS)}}
+    spec = {"controllerName": "powerdns", "nameServerPolicy": policy, "defaults": {"defaultTTL": 300}}
+    return Ref(_ZONE_CLASS_KIND, name).manifest(spec)
+
+
+def _admission() -> list[Manifest]:
+    files = sorted((resource("manifests") / "admission").glob("*.yaml"))
+    documents = [document for file in files for document in yaml.safe_load_all(file.read_text())]
+    return [document for document in documents if document]
+
+
+def steps(launch: Launch, planes: Planes) -> list[Step]:
+    """Return the steps that start the operator; it is there when it has done something."""
+    run = operator_nso.steps if not launch.operator.is_reference else _reference
+    both = partial(_prepare, planes.downstream)
+    return [
+        Step("origin", lambda: launch.lab.start(_origin(launch.lab.net))),
+        Step("origin-name", partial(_name_origin, launch), needs=("zones",)),
+        Step("operator-objects", both, needs=("base",)),
+        *run(launch, planes),
+        Step("operator-works", partial(wait_for_class, planes.upstream), needs=("operator",)),
+    ]
+
+
+def _reference(launch: Launch, planes: Planes) -> list[Step]:
+    needs = ("operator-objects", "powerdns", "api-upstream")
+    return [Step("operator", lambda: launch.lab.start(spec(launch)), needs=needs)]
+
+
+def _prepare(downstream: ControlPlane) -> None:
+    downstream.apply(Ref(NAMESPACE, CLAIMS).manifest(), zone_class())
+
+
+def wait_for_class(upstream: ControlPlane, within: float = 60.0) -> None:
+    """Return once the operator has accepted its class: an effect, because the real one is ready before it works."""
+    ref = Ref(GATEWAY_CLASS, CLASS_NAME)
+    upstream.wait(ref, lambda found: is_true(found, "Accepted"), what="operator at work", within=within)
+
+
+def spec(launch: Launch) -> ProcessSpec:
+    """Return how ours is run."""
+    file = launch.config("operator.yaml", yaml.safe_dump(_config(launch), sort_keys=False))
+    faults = [word for name in launch.operator.faults for word in ("--fault", name)]
+    environment = {**BASE_ENVIRONMENT, "PYTHONPATH": str(launch.operator.program.parent), "PYTHONUNBUFFERED": "1"}
+    ready = Ready(kind="http", address=f"http://{launch.lab.net.lab_ip}:{_PORT}/readyz", limit=60)
+    argv = (sys.executable, "-m", PACKAGE, "--config", file, *faults)
+    return ProcessSpec(NAME, argv, env=environment, ready=ready, stop_grace=5)
+
+
+def _config(launch: Launch) -> Manifest:
+    net = launch.lab.net
+    upstream, downstream = (
+        control_plane.inner_kubeconfig(launch, plane) for plane in (control_plane.UPSTREAM, control_plane.DOWNSTREAM)
+    )
+    return {
+        "projects": [{"name": PROJECT, "kubeconfig": upstream}],
+        "downstream": {"kubeconfig": downstream},
+        "server": {"host": net.lab_ip, "port": _PORT},
+        "webhook": {"host": net.lab_ip, "port": _WEBHOOK_PORT},
+        "gateway": {
+            "downstreamGatewayClassName": envoy_gateway.CLASS_NAME,
+            "targetDomain": dns.EDGE_ZONE,
+            "ipFamilies": ["IPv4"],
+            "clusterIssuerMap": issuers(),
+        },
+        "domain": {"resolver": net.recursor_ip},
+        "dns": {"pdnsUrl": powerdns.api_url(net), "pdnsKey": powerdns.api_key(launch.lab)},
+    }
+
+
+def issuers() -> dict[str, str]:
+    """Return the issuer for each name that listeners may use."""
+    return {"auto": cert_manager.FAST.name, "production": cert_manager.SELF_CHECK.name}
+
+
+def _origin(net: LabNet) -> ProcessSpec:
+    listen = f"{net.lab_ip}:{ORIGIN_PORT}"
+    server = ("-m", "edgegate.components.origin_server", "--listen", listen, "--marker", ORIGIN)
+    ready = Ready(kind="http", address=f"http://{listen}/", limit=30)
+    return ProcessSpec(ORIGIN, (sys.executable, *server), dict(BASE_ENVIRONMENT), ready=ready)
+
+
+def _name_origin(launch: Launch) -> None:
+    """Let the proxy find the origin as it finds those on the internet: by the recursor."""
+    api = PowerDnsApi(launch.lab)
+    api.replace(recursor.DOMAIN, ORIGIN_HOST, "A", [launch.lab.net.lab_ip])
+    api.close()
+
+
+PART = Part(
+    name=NAME,
+    pins=(),
+    steps=steps,
+    base=additions,
+    variants=(REFERENCE,),
+    needs=("dns", "acme"),
+)

@@ -1,0 +1,126 @@
+"""Which operator an edge has: ours, or the real one as binaries of the user's."""
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+import yaml
+
+from edgegate import command
+from edgegate.clusters.kinds import CRD
+from edgegate.clusters.plane import Manifest
+from edgegate.errors import KindsMissing, UnknownFault
+from edgegate.forms import REFERENCE
+from edgegate.resources import resource
+from edgegate.settings import Settings
+
+PACKAGE = "edgegate_operator"
+"""Ours. It is run as a program only; nothing of edgegate imports it."""
+NEEDED = {
+    "networking.datumapis.com": (
+        "HTTPProxy", "Domain", "TrafficProtectionPolicy", "Connector", "ConnectorAdvertisement", "ConnectorClass",
+    ),
+    "dns.networking.miloapis.com": ("DNSZone", "DNSZoneClass", "DNSRecordSet"),
+}  # fmt: skip
+"""What scenarios create or read, by API group; the real operators may need more themselves."""
+
+
+@dataclass(frozen=True)
+class OperatorChoice:
+    """The operator under test, before anything runs."""
+
+    binary: Path | None = None
+    """The real network-services-operator; None for ours."""
+    dns_binary: Path | None = None
+    """The real dns-operator."""
+    crds: Path = field(default_factory=lambda: resource("manifests") / "crds")
+    """Folder with the CRDs of its kinds."""
+    faults: tuple[str, ...] = ()
+    """Defects that are switched on in ours."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> "OperatorChoice":
+        """Return what the settings ask for.
+
+        Raises:
+            UnknownFault: ours has no defect of that name.
+            KindsMissing: the folder with CRDs lacks kinds that the scenarios need.
+        """
+        if settings.operator == REFERENCE:
+            chosen = cls(faults=settings.fault)
+            chosen._check_faults(settings.origin("fault"))
+            return chosen
+        assert settings.operator_crds is not None, "settings that name a real operator name its CRDs too"
+        binary = Path(settings.operator.partition(":")[2])
+        chosen = cls(binary, settings.dns_operator, settings.operator_crds)
+        chosen._check_kinds(settings.origin("operator_crds"))
+        return chosen
+
+    def __str__(self) -> str:
+        """Return it in a few words; equal words mean the same choice."""
+        if self.binary:
+            return f"nso:{self.binary}"
+        return f"{REFERENCE} with {'+'.join(self.faults)}" if self.faults else REFERENCE
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is ours."""
+        return self.binary is None
+
+    @cached_property
+    def manifests(self) -> list[Manifest]:
+        """The CRDs of its kinds, sorted by name."""
+        found = {crd["metadata"]["name"]: crd for file in _yaml_files(self.crds) for crd in _crds_of(file)}
+        return [found[name] for name in sorted(found)]
+
+    @cached_property
+    def program(self) -> Path:
+        """The folder with the package of ours, so that a process runs the same sources as we are."""
+        found = find_spec(PACKAGE)
+        assert found is not None, "it is part of the same distribution"
+        assert found.origin is not None, "it is a package with an __init__"
+        return Path(found.origin).parent
+
+    @property
+    def digest(self) -> str:
+        """Return what changes whenever the operator, its CRDs or its admission rules do."""
+        sources = sorted(self.program.rglob("*.py")) if self.is_reference else [self.binary, self.dns_binary]
+        files = [*sources, *_yaml_files(self.crds), *_yaml_files(resource("manifests"))]
+        return hashlib.sha256("\0".join(_digest(file) for file in files if file).encode()).hexdigest()
+
+    def _check_faults(self, origin: str) -> None:
+        if not self.faults:
+            return
+        told = command.run([sys.executable, "-m", PACKAGE, "--list-faults"], timeout=30).stdout
+        known = [line.split()[0] for line in told.splitlines() if line.strip()]
+        for name in self.faults:
+            if name not in known:
+                raise UnknownFault(origin, name, known=known)
+
+    def _check_kinds(self, origin: str) -> None:
+        present = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]) for crd in self.manifests}
+        missing = [
+            f"{kind}.{group}" for group, kinds in NEEDED.items() for kind in kinds if (group, kind) not in present
+        ]
+        if missing:
+            raise KindsMissing(origin, self.crds, missing)
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*.y*ml") if file.is_file())
+
+
+def _crds_of(file: Path) -> Iterable[Manifest]:
+    for document in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+        if isinstance(document, dict) and document.get("kind") == CRD.name:
+            document.pop("status", None)
+            yield document
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
