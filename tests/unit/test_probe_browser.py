@@ -20,15 +20,20 @@ def _answer(status: str, *headers: str, body: str = "") -> bytes:
     return "\r\n".join(lines).encode()
 
 
+def _whole(connection: socket.socket) -> str:
+    """Return a request with its body, which may come in a packet of its own."""
+    asked = connection.recv(65536).decode()
+    head, _, body = asked.partition("\r\n\r\n")
+    length = next((int(line.split()[1]) for line in head.splitlines() if line.startswith("Content-Length")), 0)
+    return asked if len(body) == length else asked + connection.recv(65536).decode()
+
+
 def _noting(requests: list[str], *answers: bytes) -> Script:
     """Return a script that keeps what was asked and gives one answer a connection, the last one again and again."""
     left = list(answers)
 
     def script(connection: socket.socket) -> None:
-        asked = connection.recv(65536)
-        if b"Content-Length" in asked:  # the form comes in a packet of its own
-            asked += connection.recv(65536)
-        requests.append(asked.decode())
+        requests.append(_whole(connection))
         connection.sendall(left.pop(0) if len(left) > 1 else left[0])
 
     return script
