@@ -68,6 +68,19 @@ class Table:
             raise self.fault(key, "is missing" if value is None else "is empty", accepted)
         return value
 
+    def number(self, key: str, accepted: str) -> float:
+        """Return a number that has to be there, whole or not."""
+        self._known.append(key)
+        value = self._raw.pop(key, None)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise self.fault(key, "is missing" if value is None else f"is {kind_of(value)}", accepted)
+        return float(value)
+
+    def has(self, key: str) -> bool:
+        """Say whether a key is there and nobody has taken it; from now on it is a known one."""
+        self._known.append(key)
+        return key in self._raw
+
     def day(self, key: str) -> date:
         """Return a date that has to be there."""
         accepted = "a date, as in 2027-03-31"
@@ -104,7 +117,7 @@ class Table:
     def finish(self) -> None:
         """Refuse every key that nobody has taken."""
         for key in self._raw:
-            raise self.fault(key, "is unknown", f"one of {', '.join(sorted(self._known))}")
+            raise self.fault(key, "is unknown", f"one of {', '.join(sorted(set(self._known)))}")
 
 
 def matching(pattern: str, accepted: str) -> Callable[[Table, str], str]:

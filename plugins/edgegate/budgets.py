@@ -1,0 +1,223 @@
+"""How long stages may take, and the judgement of what they took: which stage ate the time, and what it waited for."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from edgegate.clock import show_duration
+from edgegate.errors import EnvironmentFault
+from edgegate.stages import Course, Stage, StageTime
+from edgegate.traffic import MachineLoad, Spread
+
+FEWEST: Mapping[str, int] = {"p50": 5, "p95": 20, "max": 1}
+"""Subjects from which on a measure is judged. The median of two is one of them, and the 95th percentile of fewer than
+twenty is the greatest."""
+NAMED = 3
+"""Subjects that a text names; the rest is counted."""
+
+Explain = Mapping[Stage, Callable[[Course], str]]
+"""Stage to what can tell for what it waited: a queue, a back-off, a requeue floor, a cache. Asked on a breach only."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a stage may take, in seconds since the subject was created."""
+
+    most: float
+    """What no subject may be over."""
+    p50: float | None = None
+    """What half of the subjects may be over; None where that is not limited."""
+    p95: float | None = None
+    """What 5 of 100 subjects may be over; None where that is not limited."""
+    source: str = ""
+    """Who says so, or what it was measured with."""
+    why: str = ""
+    """Why it is not more."""
+
+    def limit(self, measure: str) -> float | None:
+        """Return the limit for `p50`, `p95` or `max`."""
+        return {"p50": self.p50, "p95": self.p95, "max": self.most}[measure]
+
+    def usual(self, measure: str) -> float:
+        """Return the limit for a measure, or the nearest looser one that there is."""
+        order = ["p50", "p95", "max"]
+        return next(limit for one in order[order.index(measure) :] if (limit := self.limit(one)) is not None)
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """The budgets of every stage under one condition."""
+
+    name: str
+    """The condition, as `reference fast` or `reference fast burst`."""
+    stages: Mapping[Stage, Budget] = field(default_factory=dict)
+    """Stage to its budget; a stage without one is not judged."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How much slower a stage may be with many subjects than with one."""
+
+    factor: float
+    """Median with many, divided by the median with one."""
+    subjects: int
+    """How many are many."""
+    floor: float
+    """Seconds of growth that do not count: twice nothing is nothing."""
+    source: str = ""
+    """Who says so."""
+    why: str = ""
+    """Why it is not more."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One measure of one stage against its limit."""
+
+    stage: Stage
+    """The stage."""
+    measure: str
+    """`p50`, `p95`, `max`, `growth`, or `all` for subjects that never came to it."""
+    limit: float | None
+    """Seconds that were allowed; None for `all`."""
+    seen: float | None
+    """Seconds that it took; None for `all`."""
+    subjects: int
+    """How many subjects it is about."""
+    right: bool
+    """Whether it is within its limit."""
+    saturated: bool = False
+    """Whether it is not, and the machine had nothing to spare meanwhile."""
+    budgets: str = ""
+    """Name of the budgets."""
+    ate: str = ""
+    """What ate the time, for a person; empty when it is right."""
+
+    @property
+    def expected(self) -> str:
+        """What is right, for a person."""
+        if self.limit is None:
+            return "every subject comes to it"
+        return f"{self.measure} ≤ {show_duration(self.limit)} ({self.budgets})"
+
+    @property
+    def found(self) -> str:
+        """What was seen, for a person."""
+        took = "" if self.seen is None else show_duration(self.seen)
+        return "; ".join(part for part in (took, self.ate) if part)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain values, as they stand in report.json."""
+        return asdict(self)
+
+
+def judge(
+    courses: Sequence[Course],
+    budgets: Budgets,
+    load: MachineLoad | None = None,
+    explain: Explain | None = None,
+) -> list[Judgement]:
+    """Return every measure of every stage that has a budget, and every stage that some subject never came to.
+
+    A stage that never came is wrong on a saturated machine too: whoever waited has waited for much more than a budget.
+
+    Args:
+        courses: one a subject.
+        budgets: what each stage may take.
+        load: how busy the machine was in all; what a course knows about its own steps is better.
+        explain: tells for what a stage waited.
+    """
+    found = [_missing(stage, lacking) for stage, lacking in _lacking(courses).items()]
+    for stage, budget in budgets.stages.items():
+        times = [(one.seconds, course) for course in courses if (one := course.time(stage)) is not None]
+        for measure, fewest in FEWEST.items():
+            limit = budget.limit(measure)
+            if limit is not None and len(times) >= fewest:
+                found.append(_measure(stage, measure, limit, times, budgets, load, explain or {}))
+    return found
+
+
+def judge_growth(one: Sequence[Course], many: Sequence[Course], growth: Growth) -> list[Judgement]:
+    """Return for each stage whether its median with many subjects is within the factor of the one with few.
+
+    Args:
+        one: courses of subjects that had the edge for themselves.
+        many: courses of subjects among many others.
+        growth: what is allowed.
+    """
+    name, found = f"{growth.factor:g} × the time of one", []
+    for stage in Stage:
+        few = [time for course in one if (time := course.time(stage)) is not None]
+        lots = [time for course in many if (time := course.time(stage)) is not None]
+        if stage is Stage.CREATED or not few or not lots:
+            continue
+        before, after = (Spread.of([time.seconds for time in times]).p50 for times in (few, lots))
+        limit = max(before * growth.factor, before + growth.floor)
+        right = after <= limit
+        told = "" if right else f"{show_duration(before)} with one, {after / before if before else 0:.1f} times that"
+        busy = not right and any(time.saturated for time in lots if time.seconds >= after)
+        found.append(Judgement(stage, "growth", limit, after, len(lots), right, busy, name, told))
+    return found
+
+
+def _lacking(courses: Sequence[Course]) -> dict[Stage, list[Course]]:
+    return {stage: lacking for stage in Stage if (lacking := [one for one in courses if stage in one.missing])}
+
+
+def _missing(stage: Stage, lacking: list[Course]) -> Judgement:
+    told = []
+    for course in lacking[:NAMED]:
+        last = course.times[-1] if course.times else None
+        told.append(f"{course.subject} ({f'last seen: {last.describe()}' if last else 'nothing was seen of it'})")
+    more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+    return Judgement(stage, "all", None, None, len(lacking), right=False, ate=f"never came for {', '.join(told)}{more}")
+
+
+def _measure(
+    stage: Stage,
+    measure: str,
+    limit: float,
+    times: Iterable[tuple[float, Course]],
+    budgets: Budgets,
+    load: MachineLoad | None,
+    explain: Explain,
+) -> Judgement:
+    ordered = sorted(times, key=lambda one: one[0])
+    spread = Spread.of([seconds for seconds, _ in ordered])
+    seen = {"p50": spread.p50, "p95": spread.p95, "max": spread.most}[measure]
+    told = {"subjects": len(ordered), "budgets": budgets.name}
+    if seen <= limit:
+        return Judgement(stage, measure, limit, seen, right=True, **told)  # type: ignore[arg-type]
+    culprit = next(course for seconds, course in ordered if seconds == seen)
+    allowed = {step: _own_limit(step, measure, budgets, limit) for step in culprit.path(stage)}
+    step = max(allowed, key=lambda one: one.own - allowed[one])
+    saturated = step.saturated or (step.load is None and load is not None and load.saturated)
+    ate = _tell(culprit, step, allowed[step], explain, load)
+    return Judgement(stage, measure, limit, seen, right=False, saturated=saturated, ate=ate, **told)  # type: ignore[arg-type]
+
+
+def _own_limit(step: StageTime, measure: str, budgets: Budgets, limit: float) -> float:
+    """Return the seconds that the budgets leave to a step after the one that it waited for.
+
+    No step may be over the limit of the stage that is judged: a status may have more time than the traffic.
+    """
+    own, before = budgets.stages.get(step.stage), budgets.stages.get(step.after) if step.after else None
+    until = min(limit, own.usual(measure)) if own else limit
+    return max(0.0, until - (min(limit, before.usual(measure)) if before else 0.0))
+
+
+def _tell(course: Course, step: StageTime, allowed: float, explain: Explain, load: MachineLoad | None) -> str:
+    ate = f"{step.stage} ate it for {course.subject}: {show_duration(step.own)} after {step.after}"
+    waited = _waited(course, step, explain)
+    busy = step.own_load or step.load or load
+    parts = [f"{ate} instead of {show_duration(allowed)}", f"waited for {waited}" if waited else ""]
+    return "; ".join(part for part in (*parts, busy.describe() if busy else "") if part)
+
+
+def _waited(course: Course, step: StageTime, explain: Explain) -> str:
+    if step.stage not in explain:
+        return ""
+    try:
+        return explain[step.stage](course)
+    except EnvironmentFault as fault:
+        return f"something that could not be asked: {fault}"
