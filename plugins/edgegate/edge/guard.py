@@ -24,8 +24,8 @@ _IMPATIENT = 0.5
 """Seconds for one answer of a proxy that has just started: a packet to the old pod's address is never answered."""
 
 _PATIENCE = 3.0
-"""Seconds for one look at a neighbour. The kernel sends a lost SYN again after 1 s; a neighbour that answers then is not
-harmed. Measured with 1 s on a saturated machine: 2 of some 60,000 looks at sound pairs were lost that way."""
+"""Seconds for one look at a neighbour. The kernel sends a lost SYN again after 1 s; a neighbour that answers then is
+not harmed. Measured with 1 s on a saturated machine: 2 of some 60,000 looks at sound pairs were lost that way."""
 _BLIND = 0.25
 """Share of the time in which nobody looked, from which on a watch proves nothing."""
 
