@@ -1,10 +1,22 @@
 """/metrics, /healthz and /readyz over plain HTTP."""
 
+import socketserver
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from edgegate_operator.core.metrics import Metrics
+
+
+class HttpServer(ThreadingHTTPServer):
+    """A server that binds without asking DNS for its own name: where none answers, that alone takes 10 s."""
+
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Bind, and know the address only."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
 
 class StatusServer:
@@ -29,8 +41,7 @@ class StatusServer:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name that http.server uses
                 """Say nothing: probes come every second."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
-        self._server.daemon_threads = True
+        self._server = HttpServer((host, port), Handler)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, name="status", daemon=True)
         self._thread.start()

@@ -8,13 +8,15 @@ import tempfile
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from edgegate_operator.core.serve import HttpServer
 
 VALID = timedelta(days=365)
 """Life of the certificate; a new process makes a new one."""
@@ -53,6 +55,8 @@ class WebhookServer:
     def __init__(self, host: str, port: int, review: Review) -> None:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            wbufsize = 65536  # one packet an answer: a second one would wait 40 ms for the first one's receipt
 
             def do_POST(self) -> None:  # the name that http.server calls
                 length = int(self.headers.get("Content-Length") or 0)
@@ -75,8 +79,7 @@ class WebhookServer:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name that http.server uses
                 """Say nothing: API servers ask often."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
-        self._server.daemon_threads = True
+        self._server = HttpServer((host, port), Handler)
         self.port: int = self._server.server_address[1]
         public, private = certificate(host)
         self.ca_bundle = base64.b64encode(public).decode()
