@@ -182,10 +182,12 @@ def test_the_self_check_of_production_takes_its_time(
     record_property("seconds from Certificate to issued", round(took, 2))
     assert 8 < took < 20  # five looks, 2 s apart; measured 9.7 s
 
-    # A look before the solver's route is there finds the tenant's own site, which answers 200 too.
-    solved = [request for request in edge.acme.challenges(made.host) if "/cm-acme-http-solver-" in request.route]
-    assert len([request for request in solved if request.agent.startswith("cert-manager-challenges/")]) == 5
-    assert any(request.by_authority for request in solved)
+    # Before the solver is ready, a look finds the tenant's own site, which answers 200 too, or nobody behind the route.
+    solved = [
+        one for one in edge.acme.challenges(made.host) if one.status == 200 and "/cm-acme-http-solver-" in one.route
+    ]
+    assert len([one for one in solved if one.agent.startswith("cert-manager-challenges/")]) >= 5
+    assert any(one.by_authority for one in solved)
 
 
 def test_a_hostile_authority_is_survived(edge: Edge, tenant: NewTenant) -> None:

@@ -153,7 +153,7 @@ class Edge:
     @cached_property
     def acme(self) -> Acme:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
-        return Acme(self.opened.launch, self.downstream)
+        return Acme(self.opened.launch, self.downstream, self._alone)
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""

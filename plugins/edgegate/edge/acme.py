@@ -1,6 +1,8 @@
 """Certificates from a real authority as scenarios use them."""
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 
@@ -23,11 +25,17 @@ class Acme:
     self_check: Issuer = SELF_CHECK
     """cert-manager looks for the answer, for 8 s, as in production."""
 
-    def __init__(self, launch: Launch, plane: ControlPlane) -> None:
-        """Raise NotShown when the edge was made without the part `acme`."""
+    def __init__(
+        self, launch: Launch, plane: ControlPlane, alone: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        """Take what is needed to start a further server, `alone` among the processes that share the edge.
+
+        Raises:
+            NotShown: the edge was made without the part `acme`.
+        """
         if "acme" not in launch.parts:
             raise NotShown("this edge was made without the part 'acme', so nobody issues certificates in it")
-        self._launch, self._plane = launch, plane
+        self._launch, self._plane, self._alone = launch, plane, alone
 
     @property
     def root(self) -> Path:
@@ -37,9 +45,10 @@ class Acme:
     @cached_property
     def hostile(self) -> Issuer:
         """An issuer with self check, whose server is slow and rejects good nonces; started at first use."""
-        if not pebble.runs(self._launch.lab, pebble.HOSTILE_SERVER):
-            self._launch.lab.start(pebble.spec(self._launch, pebble.HOSTILE_SERVER))
-        cert_manager.add_issuer(self._launch, self._plane, HOSTILE, within=60)
+        with self._alone():
+            if not pebble.runs(self._launch.lab, pebble.HOSTILE_SERVER):
+                self._launch.lab.start(pebble.spec(self._launch, pebble.HOSTILE_SERVER))
+            cert_manager.add_issuer(self._launch, self._plane, HOSTILE, within=60)
         return HOSTILE
 
     def challenges(self, host: str) -> list[ChallengeRequest]:
