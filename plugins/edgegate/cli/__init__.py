@@ -5,11 +5,12 @@ Every subcommand takes `--json`: one object on standard output, progress on stan
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from edgegate.cli.talk import EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE, Talk
+from edgegate.cli.talk import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE, Talk
 from edgegate.errors import EdgegateError, UsageFault
 
 COMMANDS = {
@@ -47,10 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     talk = Talk(as_json=args.json)
     try:
         status: int = import_module(f"edgegate.cli.{args.command}").run(args, talk)
+        sys.stdout.flush()
     except EdgegateError as error:
         talk.error(error)
         return EXIT_USAGE if isinstance(error, UsageFault) else EXIT_UNAVAILABLE
     except KeyboardInterrupt:
-        talk.say("interrupted")
+        talk.interrupted()
         return EXIT_INTERRUPTED
+    except BrokenPipeError:  # `edgegate logs etcd | head`: whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left when it ends
+        return EXIT_DONE
     return status

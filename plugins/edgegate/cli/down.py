@@ -9,7 +9,7 @@ from edgegate.cli.talk import EXIT_DONE, Talk
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     which = parser.add_mutually_exclusive_group()
-    labs.add_name(parser)
+    labs.add_name(which)
     which.add_argument("--all", action="store_true", help="Every running edge")
 
 

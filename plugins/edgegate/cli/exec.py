@@ -21,7 +21,13 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     sandbox.ensure_privileges(lab.record.launcher_pid)
     argv = [*enter_argv(lab, Tools()), *args.argv]
     if not talk.as_json:
-        return subprocess.run(argv, check=False).returncode
-    done = subprocess.run(argv, check=False, capture_output=True, text=True)
-    talk.result({"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}, "")
-    return done.returncode
+        return _status(subprocess.run(argv, check=False).returncode)
+    done = subprocess.run(argv, check=False, capture_output=True, encoding="utf-8", errors="replace")
+    status = _status(done.returncode)
+    talk.result({"status": status, "stdout": done.stdout, "stderr": done.stderr}, "")
+    return status
+
+
+def _status(returned: int) -> int:
+    """Return an exit status; one that a signal ended has 128 and the signal's number, as in a shell."""
+    return 128 - returned if returned < 0 else returned

@@ -8,16 +8,20 @@ from edgegate.errors import NoEdgeRuns, WhichEdge
 from edgegate.lab import Lab, registry
 
 
-def add_name(parser: argparse.ArgumentParser) -> None:
+def add_name(parser: argparse._ActionsContainer) -> None:
     """Add the option that names one of several edges."""
     parser.add_argument("--name", metavar="EDGE", help="Name of the edge, where several run (see `edgegate status`)")
 
 
 def every() -> list[Lab]:
-    """Return all running edges of this user, oldest first; folders of dead ones are cleared away."""
+    """Return all running edges of this user, oldest first; folders of dead ones are cleared away.
+
+    None is asked anything, so that one whose supervisor hangs can be listed and stopped too.
+    """
     cache = table.from_arguments(argparse.Namespace(), os.environ).cache
     registry.sweep(cache)
-    return [registry.attach(folder) for folder, _ in registry.labs(cache)]
+    found = sorted(registry.labs(cache), key=lambda one: one[1].created)
+    return [Lab(folder, record) for folder, record in found]
 
 
 def chosen(name: str | None) -> Lab:
@@ -30,7 +34,7 @@ def chosen(name: str | None) -> Lab:
     labs = [lab for lab in every() if name is None or lab.name == name]
     if not labs:
         raise NoEdgeRuns(name)
-    kept = [lab for lab in labs if lab.leases()[1]]
+    kept = [lab for lab in labs if lab.record.kept]
     if len(labs) > 1 and len(kept) == 1:
         return kept[0]
     if len(labs) > 1:

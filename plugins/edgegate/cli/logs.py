@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     labs.add_name(parser)
     parser.add_argument("part", nargs="?", help="Component, or POD/CONTAINER; without it the parts are listed")
-    parser.add_argument("--tail", type=int, metavar="LINES", help="Only that many lines from the end")
+    parser.add_argument("--tail", type=_count, metavar="LINES", help="Only that many lines from the end")
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:
@@ -26,12 +26,18 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     if args.part not in logs:
         raise NoSuchPart(args.part, sorted(logs))
     lines = logs[args.part].read_text(errors="replace").splitlines()
-    lines = lines[-args.tail :] if args.tail else lines
+    lines = lines if args.tail is None else lines[max(0, len(lines) - args.tail) :]
     if talk.as_json:
         talk.result({"part": args.part, "lines": lines}, "")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return EXIT_DONE
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of lines. Accepted: 0, 1, 2 …")
+    return int(text)
 
 
 def _logs(lab: Lab) -> dict[str, Path]:

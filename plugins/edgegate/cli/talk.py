@@ -50,6 +50,12 @@ class Talk:
         """Print a line of progress."""
         self.err.print(text)
 
+    def interrupted(self) -> None:
+        """Say that the user has ended the command."""
+        if self.as_json:
+            sys.stdout.write(json.dumps({"error": "Interrupted", "text": "interrupted"}) + "\n")
+        self.say("interrupted")
+
     def error(self, error: Exception) -> None:
         """Print an error where its reader looks: the text for a person, an object for a program."""
         if self.as_json:
