@@ -1,6 +1,7 @@
 """Run a gate's scenarios in a pytest of their own and read the report."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -71,7 +72,7 @@ def run_gate(
         *chosen,
         *options,
     ]
-    talk.say(f"$ {' '.join(argv[2:])}")
+    talk.say(f"$ {shlex.join(argv[2:])}")
     done = subprocess.run(argv, check=False, stdout=sys.stderr)
     try:
         return GateRun(folder, json.loads((folder / "report.json").read_text()))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Group
+from rich.markup import escape
 from rich.table import Table
 
 from edgegate import pins as pin_files
 from edgegate import settings as table
 from edgegate.cli.gates import GATES, GateRun, run_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
-from edgegate.errors import BadPair
+from edgegate.errors import BadPair, NoReport
 from edgegate.pins import Pins
 from edgegate.records import Verdict
 from edgegate.report.folder import new_run_dir
@@ -61,7 +62,12 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     runs = {}
     for gateway, envoy in pairs:
         versions = {"envoy-gateway": gateway, "envoy": envoy}
-        runs[gateway, envoy] = run_gate(args.gate, versions, folder / f"{gateway}-{envoy}", talk, options=options)
+        own = folder / f"{gateway}-{envoy}"
+        try:
+            runs[gateway, envoy] = run_gate(args.gate, versions, own, talk, options=options)
+        except NoReport as missing:  # hours of other pairs must not be lost with it
+            talk.say(str(missing))
+            runs[gateway, envoy] = GateRun(own, {"verdict": Verdict.INCONCLUSIVE, "tests": []})
     talk.result(_data(args.gate, runs), Group(*(_drawn(pair, one) for pair, one in runs.items()), summary(runs)))
     verdicts = {one.verdict for one in runs.values()}
     if Verdict.FAIL in verdicts:
@@ -70,7 +76,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
 
 
 def chosen_pairs(pins: Pins, asked: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Return the pairs of Envoy Gateway and Envoy to run.
+    """Return the pairs of Envoy Gateway and Envoy to run, each once.
 
     Raises:
         BadPair: a pair that was asked for is not of the form GATEWAY:ENVOY.
@@ -79,13 +85,13 @@ def chosen_pairs(pins: Pins, asked: Sequence[str] | None) -> list[tuple[str, str
     if not asked:
         own = [(gateway, pins.select({"envoy-gateway": gateway}).version("envoy")) for gateway in GATEWAYS]
         return list(dict.fromkeys(pair for gateway, envoy in own for pair in ((gateway, OLD_PROXY), (gateway, envoy))))
-    pairs = []
+    pairs: dict[tuple[str, str], None] = {}
     for text in asked:
         gateway, colon, envoy = text.partition(":")
         if not (gateway and colon and envoy):
             raise BadPair(text)
-        pairs.append((pins.pin("envoy-gateway").check(gateway), pins.pin("envoy").check(envoy)))
-    return pairs
+        pairs[pins.pin("envoy-gateway").check(gateway), pins.pin("envoy").check(envoy)] = None
+    return list(pairs)
 
 
 def cells(report: GateRun) -> list[Cell]:
@@ -123,7 +129,7 @@ def _drawn(pair: tuple[str, str], one: GateRun) -> Table:
     drawn = Table("scenario", "phase", "verdict", "affected", title=" × ".join(pair), title_justify="left")
     for cell in cells(one):
         verdict = f"[{_COLOURS[cell.verdict]}]{cell.verdict}[/]"
-        drawn.add_row(cell.scenario, cell.phase, verdict, ", ".join(cell.subjects))
+        drawn.add_row(escape(cell.scenario), escape(cell.phase), verdict, escape(", ".join(cell.subjects)))
     return drawn
 
 

@@ -26,7 +26,8 @@ class Talk:
         # Where no terminal tells its width, a table must not be cut to 80 columns.
         width = None if sys.stdout.isatty() else 200
         self.out = Console(soft_wrap=True, highlight=False, width=width)
-        self.err = Console(stderr=True, soft_wrap=True, highlight=False)
+        # Without markup: a test's name has brackets, and `[missing-HTTPRoute]` would be taken for a style.
+        self.err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
     def result(self, data: Mapping[str, object], shown: RenderableType) -> None:
         """Print the result once: `data` for a program, `shown` for a person."""
@@ -60,4 +61,4 @@ class Talk:
         """Print an error where its reader looks: the text for a person, an object for a program."""
         if self.as_json:
             sys.stdout.write(json.dumps({"error": type(error).__name__, "text": str(error)}) + "\n")
-        self.err.print(f"edgegate: {error}", markup=False)
+        self.err.print(f"edgegate: {error}")
