@@ -193,6 +193,12 @@ def test_a_matrix_of_its_own_choice_tries_each_gateway_with_the_old_envoy_and_it
         assert (f"envoy-gateway={gateway}", "envoy=1.37.0") in pairs
 
 
+def test_pins_of_the_users_own_are_those_of_the_gate_too(fake: FakePytest) -> None:
+    fake.reports = [GREEN]
+    main(["matrix", "oidc-isolation", *PAIRS, "--json", "--pins", str(resource("pins.toml"))])
+    assert fake.argv[0][-2:] == ["--edge-pins", str(resource("pins.toml"))]
+
+
 def test_a_pair_that_is_asked_for_twice_runs_once(fake: FakePytest) -> None:
     fake.reports = [GREEN]
     assert main(["matrix", "oidc-isolation", *PAIRS, *PAIRS, "--json"]) == 0

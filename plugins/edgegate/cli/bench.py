@@ -31,8 +31,14 @@ UNITS = {"memory_mib": "MiB", "probe_cpu": "of one core"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--rounds", type=int, default=5, help="Rounds, %(default)s by default")
+    parser.add_argument("--rounds", type=_rounds, default=5, help="Rounds, %(default)s by default")
     parser.add_argument("--without-e2e", action="store_true", help="Leave the scenarios out")
+
+
+def _rounds(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of rounds. Accepted: 1, 2, 3 …")
+    return int(text)
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:

@@ -59,6 +59,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     pairs = chosen_pairs(pin_files.load(settings.pins), args.pair)
     folder = settings.run_dir or new_run_dir(Path.cwd())
     options = ["-k", args.keyword] if args.keyword else []
+    options += ["--edge-pins", args.setting_pins] if args.setting_pins else []
     runs = {}
     for gateway, envoy in pairs:
         versions = {"envoy-gateway": gateway, "envoy": envoy}
