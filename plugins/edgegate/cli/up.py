@@ -3,6 +3,7 @@
 import argparse
 import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rich.table import Table
@@ -30,24 +31,24 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     with talk.progress() as progress:
         edge = Edge.open(settings, f"kept-{secrets.token_hex(4)}", done=tell, progress=progress)
     with edge:
+        running = edge.versions().running
         data = {
             "name": edge.lab.name,
             "how": edge.opened.how,
             "seconds": round(edge.opened.seconds, 3),
             "address": edge.site.address,
-            "versions": edge.versions().running,
+            "versions": running,
             "kubeconfigs": {plane.name: str(plane.kubeconfig) for plane in (edge.downstream, edge.upstream)},
             "steps": {step.name: round(step.seconds, 3) for step in edge.opened.steps},
         }
-        talk.result(data, _shown(edge, inside_only=inside_only))
+        talk.result(data, _shown(edge, running, inside_only=inside_only))
     return EXIT_DONE
 
 
-def _shown(edge: Edge, *, inside_only: bool) -> Table:
+def _shown(edge: Edge, running: Mapping[str, str], *, inside_only: bool) -> Table:
     shown = Table.grid(padding=(0, 2))
     shown.add_row("edge", f"{edge.lab.name} ({edge.opened.how}, {show_duration(edge.opened.seconds)})")
     shown.add_row("address", edge.site.address)
-    running = edge.versions().running
     shown.add_row("running", ", ".join(f"{name} {version}" for name, version in running.items()))
     for plane in (edge.downstream, edge.upstream):
         shown.add_row(plane.name, f"export KUBECONFIG={plane.kubeconfig}")
