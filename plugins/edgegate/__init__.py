@@ -8,19 +8,30 @@ from edgegate.report.gate import Gate, inconclusive
 
 if TYPE_CHECKING:
     from edgegate.edge import Edge
+    from edgegate.edge.customer import Customer
     from edgegate.edge.guard import Guard
+    from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
     from edgegate.edge.oidc_policy import OidcPolicy, SecretState, Target
     from edgegate.edge.tenant import Tenant
+    from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.objects import Apply
+    from edgegate.fixtures.proxies import CustomerFactory, DomainFactory, HttpProxyFactory, ZoneFactory
     from edgegate.fixtures.tenants import OidcPolicyFactory, TenantFactory
 
 __all__ = [
     "Apply",
+    "Backend",
+    "Customer",
+    "CustomerFactory",
+    "Domain",
+    "DomainFactory",
     "Edge",
     "Finding",
     "Gate",
     "Guard",
+    "HttpProxy",
+    "HttpProxyFactory",
     "LoginScenario",
     "OidcPolicy",
     "OidcPolicyFactory",
@@ -30,13 +41,22 @@ __all__ = [
     "Tenant",
     "TenantFactory",
     "Verdict",
+    "Zone",
+    "ZoneFactory",
     "inconclusive",
 ]
 
 _LATE = {
     "Apply": "edgegate.fixtures.objects",
+    "Backend": "edgegate.edge.http_proxy",
+    "Customer": "edgegate.edge.customer",
+    "CustomerFactory": "edgegate.fixtures.proxies",
+    "Domain": "edgegate.edge.zone",
+    "DomainFactory": "edgegate.fixtures.proxies",
     "Edge": "edgegate.edge",
     "Guard": "edgegate.edge.guard",
+    "HttpProxy": "edgegate.edge.http_proxy",
+    "HttpProxyFactory": "edgegate.fixtures.proxies",
     "LoginScenario": "edgegate.edge.login_scenario",
     "OidcPolicy": "edgegate.edge.oidc_policy",
     "OidcPolicyFactory": "edgegate.fixtures.tenants",
@@ -44,6 +64,8 @@ _LATE = {
     "Target": "edgegate.edge.oidc_policy",
     "Tenant": "edgegate.edge.tenant",
     "TenantFactory": "edgegate.fixtures.tenants",
+    "Zone": "edgegate.edge.zone",
+    "ZoneFactory": "edgegate.fixtures.proxies",
 }
 """Names whose modules are imported when they are first used, so that `pytest --help` stays quick."""
 

@@ -9,6 +9,7 @@ EdgegateError
 │   │   ├── KindsMissing       --edge-operator-crds lacks kinds
 │   │   └── BackendNotYet      kind and attach come later
 │   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
+│   ├── ForeignHostname        a host name outside the lab's domains
 │   ├── AskedTooEarly          a resolver would remember that a name does not exist
 │   ├── FileFault              a file of settings: file, key, accepted form
 │   │   └── PinsFault / SloFault / WaiversFault
@@ -34,7 +35,8 @@ EdgegateError
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
         └── LabGone / NoSuchLab / LabExists / LabForeign
 
-GateFailed is no EdgegateError but an AssertionError: the system under test is wrong, the verdict is fail.
+GateFailed is no EdgegateError but an AssertionError: the system under test is wrong, the verdict is fail. So is
+LeftBehind: a test is wrong.
 
 The texts follow one pattern: what happened, to which part, the last thing seen, what to do next.
 """
@@ -123,6 +125,17 @@ class AskedTooEarly(UsageFault):
             f"early=True where that memory is what you look at."
         )
         self.name, self.type, self.server = name, type, server
+
+
+class ForeignHostname(UsageFault):
+    """A host name that no server of the lab answers for."""
+
+    def __init__(self, hostname: str, domain: str) -> None:
+        super().__init__(
+            f"'{hostname}' is outside the lab's domains, so nobody in it could resolve the name. "
+            f"Accepted: names below {domain}, as in www.shop.{domain}; the fixture dns_zone makes a zone of your own."
+        )
+        self.hostname, self.domain = hostname, domain
 
 
 class UnknownPart(UsageFault):
@@ -558,6 +571,18 @@ class EdgeNotUp(EnvironmentFault):
     def __init__(self, *, cause: str, first: str) -> None:
         super().__init__(f"the edge did not come up: {cause} (the full error is with {first})")
         self.cause, self.first = cause, first
+
+
+class LeftBehind(AssertionError):
+    """A test ended and left objects in a control plane; they were removed."""
+
+    def __init__(self, test: str, objects: Sequence[object]) -> None:
+        names = ", ".join(str(one) for one in objects)
+        super().__init__(
+            f"{test} left objects behind: {names}. They were removed. Create objects by a factory (http_proxy, domain, "
+            f"dns_zone, apply), which undoes what it did, or delete them before the test ends."
+        )
+        self.test, self.objects = test, tuple(objects)
 
 
 class GateFailed(AssertionError):

@@ -82,6 +82,8 @@ def limit(origin: str, text: str) -> tuple[str, float]:
         raise BadSetting(origin, f"{name}: {unreadable} For example {name}=30s.") from unreadable
 
 
+PARTS = ("dns", "acme", "operator")
+"""What an edge can have beyond the default; a test asks for it by the mark `edge_parts`."""
 REFERENCE = "reference"
 _REAL = "nso:"
 

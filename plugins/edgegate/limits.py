@@ -37,6 +37,9 @@ class Limits:
         5, "From an edit of a healthy tenant to its effect on the wire", "measured 0.3 s, fifteen-fold"
     )
     settle: float = _limit(3, "How long a right answer must stay right before it counts", "three xDS pushes in a row")
+    zone_ready: float = _limit(
+        30, "From a created DNSZone to a served zone whose Domain is verified", "5 s between two look-ups of a Domain"
+    )
     gone: float = _limit(30, "From a deleted object to its absence", "finalizers of the operator under test")
     answer: float = _limit(5, "One request, from connecting to the last byte", "a client's patience")
     diagnostics: float = _limit(10, "One source of a diagnostics bundle", "so that a hung part cannot hang the run")

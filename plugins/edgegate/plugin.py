@@ -10,16 +10,21 @@ from typing import Any
 
 import pytest
 
-from edgegate import options
+from edgegate import forms, options
 from edgegate.diagnostics import DIAGNOSTICS, Diagnostics
 from edgegate.errors import UsageFault
 from edgegate.records import Verdict
 from edgegate.report import marking
 from edgegate.report.folder import Document, RunFolder, new_run_dir
-from edgegate.report.run import RUN, Run, gate_name, uses_edge
+from edgegate.report.run import RUN, Run, gate_name, parts_of, uses_edge
 from edgegate.settings import Settings
 
-pytest_plugins = ("edgegate.fixtures.edge", "edgegate.fixtures.objects", "edgegate.fixtures.tenants")
+pytest_plugins = (
+    "edgegate.fixtures.edge",
+    "edgegate.fixtures.objects",
+    "edgegate.fixtures.proxies",
+    "edgegate.fixtures.tenants",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the settings, so that a wrong one is refused before anything starts; `--help` works nevertheless."""
     config.addinivalue_line("markers", "edge_gate(name): the test belongs to that gate; its verdict is reported")
     config.addinivalue_line("markers", "edge_exclusive: no other edge test runs meanwhile, on any worker; for timings")
+    config.addinivalue_line(
+        "markers", "edge_parts(name, ...): the test needs an edge with these parts beyond the default"
+    )
     if not any(config.getoption(name, False) for name in ("help", "version", "markers", "showfixtures")):
         _configure(config)
 
@@ -78,9 +86,18 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a mark that names no gate, before anything runs."""
+    """Refuse a mark that cannot be meant, before anything runs."""
     for item in items:
         gate_name(item)
+        parts_of(item)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Remember which parts the tests need that are really run; an edge is brought up with all of them, or none."""
+    from edgegate.fixtures.edge import PARTS
+
+    needed = [parts_of(item) for item in session.items]
+    session.config.stash[PARTS] = tuple(name for name in forms.PARTS if any(name in parts for parts in needed))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -49,9 +49,12 @@ class Ref:
 
 _GATEWAY = "gateway.networking.k8s.io"
 _ENVOY = "gateway.envoyproxy.io/v1alpha1"
+_DATUM = "networking.datumapis.com/v1alpha"
+_DNS = "dns.networking.miloapis.com/v1alpha1"
 
 NAMESPACE = Kind("v1", "Namespace")
 SECRET = Kind("v1", "Secret")
+CONFIG_MAP = Kind("v1", "ConfigMap")
 SERVICE = Kind("v1", "Service")
 POD = Kind("v1", "Pod")
 NODE = Kind("v1", "Node")
@@ -66,3 +69,14 @@ HTTP_ROUTE = Kind(f"{_GATEWAY}/v1", "HTTPRoute")
 ENVOY_PROXY = Kind(_ENVOY, "EnvoyProxy")
 SECURITY_POLICY = Kind(_ENVOY, "SecurityPolicy")
 BACKEND = Kind(_ENVOY, "Backend")
+HTTP_PROXY = Kind(_DATUM, "HTTPProxy")
+DOMAIN = Kind(_DATUM, "Domain")
+TRAFFIC_PROTECTION_POLICY = Kind(_DATUM, "TrafficProtectionPolicy")
+CONNECTOR = Kind(f"{_DATUM}1", "Connector")
+DNS_ZONE_CLASS = Kind(_DNS, "DNSZoneClass")
+DNS_ZONE = Kind(_DNS, "DNSZone")
+DNS_RECORD_SET = Kind(_DNS, "DNSRecordSet")
+CERTIFICATE = Kind("cert-manager.io/v1", "Certificate")
+CHALLENGE = Kind("acme.cert-manager.io/v1", "Challenge")
+ORDER = Kind("acme.cert-manager.io/v1", "Order")
+DNS_ENDPOINT = Kind("externaldns.k8s.io/v1alpha1", "DNSEndpoint")

@@ -8,7 +8,7 @@ from functools import partial
 
 import yaml
 
-from edgegate.clusters.kinds import GATEWAY_CLASS, NAMESPACE, Kind, Ref
+from edgegate.clusters.kinds import DNS_ZONE_CLASS, GATEWAY_CLASS, NAMESPACE, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor
 from edgegate.components.bring_up import Additions, Planes
@@ -30,7 +30,6 @@ PROJECT = "single"
 CLAIMS = "datum-downstream-gateway-hostnames"
 """Downstream namespace of the claims of host names."""
 _CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
-_ZONE_CLASS_KIND = Kind("dns.networking.miloapis.com/v1alpha1", "DNSZoneClass")
 _PORT = 8090
 _WEBHOOK_PORT = 9443
 ORIGIN = "origin"
@@ -54,7 +53,7 @@ def zone_class(name: str = ZONE_CLASS) -> Manifest:
     """Return the class of zones that are served by the lab's authoritative server."""
     policy = {"mode": "Static", "static": {"servers": list(dns.NAMESERVERS)}}
     spec = {"controllerName": "powerdns", "nameServerPolicy": policy, "defaults": {"defaultTTL": 300}}
-    return Ref(_ZONE_CLASS_KIND, name).manifest(spec)
+    return Ref(DNS_ZONE_CLASS, name).manifest(spec)
 
 
 def _admission() -> list[Manifest]:

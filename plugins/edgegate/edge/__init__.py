@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from edgegate.artifacts import QUIET, Progress
+from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import control_plane, oidc_provider, prefixes
 from edgegate.components.bring_up import plane_of
@@ -17,12 +18,16 @@ from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import sentinel
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
+from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
 from edgegate.edge.guard import Guard
+from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
 from edgegate.edge.opening import Opened, Plan, open_edge
+from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.tenant import Site, Tenant
 from edgegate.edge.versions import release, running_versions
+from edgegate.edge.zone import Zone
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
@@ -134,6 +139,7 @@ class Edge:
         """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""
         grants = release(self.plan.selection.version("envoy-gateway")) >= (1, 8)
         known = {"merged-gateways": True, "oidc-provider": True, "secret-grants": grants}
+        known |= dict.fromkeys(self.operator.capabilities, True)
         return known.get(capability, capability in self.plan.parts.chosen)
 
     @cached_property
@@ -151,9 +157,45 @@ class Edge:
         return Dns(self.opened.launch)
 
     @cached_property
+    def operator(self) -> Operator:
+        """The operator under test."""
+        return Operator(self.opened.launch, self.upstream)
+
+    @cached_property
     def acme(self) -> Acme:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
         return Acme(self.opened.launch, self.downstream, self._alone)
+
+    def customer(self, name: str) -> Customer:
+        """Create a customer of the first project. Raises NotShown when this edge has no part `operator`."""
+        self.operator.check()
+        made = Customer(name, self.upstream, self.downstream)
+        made.create()
+        return made
+
+    def http_proxy(
+        self, customer: Customer, hostnames: Sequence[str] = (), *, name: str = "", backend: Backend | None = None
+    ) -> HttpProxy:
+        """Return a proxy that does not exist yet; see `HttpProxy.create`.
+
+        Raises:
+            ForeignHostname: a host name is outside the lab's domains.
+        """
+        own = name or f"p{secrets.token_hex(3)}"
+        wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or Backend())
+        return HttpProxy(own, customer, wish, self.acme, self.site.address)
+
+    def delegate(self, zone: Zone) -> None:
+        """Return once a zone is served and its Domain is known to be the customer's.
+
+        Raises:
+            NeverReady: not within the limit `zone_ready`.
+        """
+        self.operator.delegate(zone, self.limits.zone_ready)
+
+    def sweep(self) -> list[Ref]:
+        """Delete what somebody has created in the namespace `default` of the first project, and return it."""
+        return sweep(self.upstream, ANYBODYS, self.limits.gone)
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from edgegate.forms import PARTS
 from edgegate.records import Verdict
 from edgegate.report.folder import RunFolder
 from edgegate.report.gate import Gate
@@ -116,6 +117,23 @@ def gate_name(item: pytest.Item) -> str:
     if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0]:
         raise pytest.UsageError(f'{item.nodeid}: edge_gate takes the name of the gate, as in edge_gate("isolation").')
     return mark.args[0]
+
+
+def parts_of(item: pytest.Item) -> frozenset[str]:
+    """Return the parts of an edge that a test's `edge_parts` marks name, those of its class and module included.
+
+    Raises:
+        pytest.UsageError: a mark names no part, or one that does not exist.
+    """
+    named: set[str] = set()
+    for mark in item.iter_markers("edge_parts"):
+        if not mark.args or mark.kwargs or not set(mark.args) <= set(PARTS):
+            raise pytest.UsageError(
+                f'{item.nodeid}: edge_parts takes names of parts, as in edge_parts("dns"). '
+                f"Accepted: {', '.join(PARTS)}."
+            )
+        named.update(mark.args)
+    return frozenset(named)
 
 
 def uses_edge(item: pytest.Item) -> bool:

@@ -1,0 +1,109 @@
+"""A customer: a namespace of a project, and what the operator makes of it on the edge cluster."""
+
+import secrets
+from functools import cached_property
+
+from edgegate.clusters import kinds
+from edgegate.clusters.kinds import Kind, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest
+from edgegate.components import recursor
+from edgegate.errors import ForeignHostname
+
+OWN_KINDS = (
+    kinds.HTTP_PROXY,
+    kinds.DNS_RECORD_SET,
+    kinds.DNS_ZONE,
+    kinds.DOMAIN,
+    kinds.GATEWAY,
+    kinds.HTTP_ROUTE,
+    kinds.SECURITY_POLICY,
+    kinds.BACKEND,
+    kinds.TRAFFIC_PROTECTION_POLICY,
+    kinds.CONNECTOR,
+    kinds.SECRET,
+    kinds.CONFIG_MAP,
+)
+"""What customers create, in an order in which it can be deleted: a Domain stays while something uses it."""
+_ALWAYS_THERE = "kube-root-ca.crt"
+ANYBODYS = "default"
+"""The namespace in which objects end that were created without thinking of one."""
+
+
+class Customer:
+    """One customer of one project; made by the fixture `customer` and by `customers`."""
+
+    def __init__(self, name: str, upstream: ControlPlane, downstream: ControlPlane) -> None:
+        self.name = name
+        self.namespace = f"{name}-{secrets.token_hex(3)}"
+        self.upstream, self.downstream = upstream, downstream
+
+    def __repr__(self) -> str:
+        return f"customer {self.namespace} of {self.upstream.name}"
+
+    def create(self) -> None:
+        """Create the namespace."""
+        self.upstream.namespace(self.namespace)
+
+    @cached_property
+    def below(self) -> str:
+        """The downstream namespace that the operator uses for this one; it may not exist yet."""
+        found = self.upstream.get(Ref(kinds.NAMESPACE, self.namespace))
+        assert found is not None, "a customer is used after it was created"
+        return f"ns-{found['metadata']['uid']}"
+
+    def ref(self, kind: Kind, name: str) -> Ref:
+        """Return the reference to an object of this customer."""
+        return Ref(kind, name, self.namespace)
+
+    def ref_below(self, kind: Kind, name: str) -> Ref:
+        """Return the reference to what the operator made for this customer on the edge cluster."""
+        return Ref(kind, name, self.below)
+
+    def remove(self, within: float) -> list[Ref]:
+        """Delete the namespace here and on the edge cluster; return the objects that somebody had left in it.
+
+        Raises:
+            NeverReady: one of them did not go within that many seconds; names its finalizers.
+        """
+        left, below = sweep(self.upstream, self.namespace, within), self.below
+        self.upstream.delete(Ref(kinds.NAMESPACE, self.namespace))
+        self.downstream.delete(Ref(kinds.NAMESPACE, below))
+        return left
+
+
+def sweep(plane: ControlPlane, namespace: str, within: float) -> list[Ref]:
+    """Delete what somebody has left in a namespace, and return it.
+
+    What an operator has made on behalf of another object is deleted too, and is not counted.
+
+    Raises:
+        NeverReady: an object did not go within that many seconds.
+    """
+    found = [(kind, one) for kind in OWN_KINDS for one in plane.list(kind, namespace)]
+    present = [(kind, one) for kind, one in found if one["metadata"]["name"] != _ALWAYS_THERE]
+    refs = {Ref(kind, one["metadata"]["name"], namespace): _is_made(kind, one) for kind, one in present}
+    plane.delete_and_wait(*refs, within=within)
+    return [ref for ref, made in refs.items() if not made]
+
+
+def _is_made(kind: Kind, found: Manifest) -> bool:
+    """Tell whether an operator has made an object: it has an owner, or is the Domain of somebody's host name."""
+    own_name = kind is kinds.DOMAIN and found["metadata"]["name"] == found["spec"]["domainName"]
+    return own_name or bool(found["metadata"].get("ownerReferences"))
+
+
+def own_domain(label: str = "shop") -> str:
+    """Return a domain that no other test has, below the one that is the lab's own."""
+    return f"{label}-{secrets.token_hex(3)}.{recursor.DOMAIN}"
+
+
+def check_hostname(hostname: str) -> str:
+    """Return the name, in lower case, if the lab can answer for it.
+
+    Raises:
+        ForeignHostname: it is outside the lab's domains.
+    """
+    name = hostname.lower().rstrip(".")
+    if not name.endswith(f".{recursor.DOMAIN}"):
+        raise ForeignHostname(hostname, recursor.DOMAIN)
+    return name
