@@ -41,13 +41,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(settings: Settings) -> int:
     from edgegate_operator.core.kube import BadKubeconfig  # noqa: PLC0415 the client takes 0.3 s to import
-    from edgegate_operator.manager import Manager  # noqa: PLC0415
+    from edgegate_operator.manager import Manager, SamePlane  # noqa: PLC0415
 
     stopped = threading.Event()
     try:
         manager = Manager(settings)
         manager.start()
-    except (BadKubeconfig, TimeoutError, OSError) as error:
+    except (BadKubeconfig, SamePlane, TimeoutError, OSError) as error:
         sys.stderr.write(f"edgegate-operator: not started: {error}\n")
         return 1
     for number in (signal.SIGTERM, signal.SIGINT):  # only now: a start that hangs must end at the first signal

@@ -22,6 +22,7 @@ from edgegate_operator.kinds import (
     CONFIG_MAP,
     ENDPOINT_SLICE,
     MUTATING_HOOKS,
+    NAMESPACE,
     SECRET,
     SERVICE,
     VALIDATING_HOOKS,
@@ -40,6 +41,10 @@ SELECTORS = {(Plane.DOWN, kind): CLUSTER_LABEL for kind in (CONFIG_MAP, SECRET, 
 
 LAST_WORK = 2.0
 """Seconds for workers to finish; a look at a Domain can take 5, and loses nothing if it is cut off."""
+
+
+class SamePlane(Exception):
+    """Two kubeconfigs lead to one control plane."""
 
 
 class Manager:
@@ -97,6 +102,7 @@ class Manager:
 
         Raises:
             TimeoutError: a cache was not filled in time; the text names it.
+            SamePlane: two kubeconfigs lead to one control plane.
         """
         self.server = StatusServer(
             self.settings.server.host, self.settings.server.port, self.metrics, self.ready.is_set
@@ -109,11 +115,22 @@ class Manager:
             if not cache.synced.wait(max(0.0, end - time.monotonic())):
                 where = f"{cache.kind.plural} on {cache.cluster.name}"
                 raise TimeoutError(f"{where}: not listed within {limit:.0f} s; last error: {cache.trouble or 'none'}")
+        self._check_planes()
         self._open_webhook()
         for runner in self._runners:
             runner.start()
         self.ready.set()
         LOG.info("%d controllers for %d projects are at work", len(self._runners), len(self._ups))
+
+    def _check_planes(self) -> None:
+        """Refuse to take our own copies for users' objects, or one project for two."""
+        seen: dict[str, str] = {}
+        for name, site in self.sites.items():
+            space = (site.up if name else site.down)(NAMESPACE).get("", "kube-system")
+            uid = space["metadata"]["uid"] if space else name
+            if uid in seen:
+                raise SamePlane(f"{name} is the same control plane as {seen[uid] or 'downstream'}; give each its own")
+            seen[uid] = name
 
     def _open_webhook(self) -> None:
         """Let API servers ask us; only now, when the caches can answer."""

@@ -13,7 +13,7 @@ from edgegate_operator import conditions, kinds, names
 from edgegate_operator.config import settings_from
 from edgegate_operator.core.kube import ApiError
 from edgegate_operator.kinds import Kind, Obj
-from edgegate_operator.manager import Manager
+from edgegate_operator.manager import Manager, SamePlane
 from operator_objects import login_policy, proxy, record_set
 from operator_planes import FakePowerDns, Plane, Planes, cert_manager, envoy_gateway, free_port
 
@@ -53,6 +53,15 @@ def operator(planes: Planes, upstream: Plane, downstream: Plane, powerdns: FakeP
         undo.callback(manager.stop)
         manager.start()
         yield manager
+
+
+def test_one_control_plane_for_both_is_refused(planes: Planes, upstream: Plane) -> None:
+    path = planes.kubeconfig(upstream)
+    data = {"projects": [{"name": "single", "kubeconfig": path}], "downstream": {"kubeconfig": path}}
+    manager = Manager(settings_from(data))
+    with pytest.raises(SamePlane, match=r"^single is the same control plane as downstream; give each its own$"):
+        manager.start()
+    manager.stop()
 
 
 def user_object(thing: Obj) -> Obj:

@@ -92,6 +92,23 @@ def test_a_field_that_is_not_wanted_any_more_is_taken_back(planes: Planes) -> No
     assert do(planes, Apply(Plane.DOWN, gw(a=1)), by=executor) == 1
 
 
+def test_what_others_added_to_shared_lists_does_not_matter(planes: Planes) -> None:
+    executor, mine = Executor("gateway"), {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}
+    meta = {"ownerReferences": [mine], "finalizers": ["mine"], "uid": "uid-shop"}
+    part = {"spec": {"listeners": [{"name": "default-http", "hostname": "x"}]}}
+    touch = Apply(Plane.DOWN, GATEWAY.named("ns", "shop", **meta) | part, touch=True)
+    do(planes, touch, by=executor)
+    others: dict[str, Any] = {"ownerReferences": [mine | {"uid": "2"}, mine], "finalizers": ["other", "mine"]}
+    listeners: list[Obj] = [{"name": "h"}, {"name": "default-http", "hostname": "x", "port": 80}]
+    planes.observe(
+        Plane.DOWN,
+        obj(GATEWAY, "shop", "ns", spec={"listeners": listeners}, metadata=others | {"resourceVersion": "900"}),
+    )
+    assert do(planes, touch, by=executor) == 0
+    listeners[1]["hostname"] = "y"
+    assert do(planes, touch, by=executor) == 1
+
+
 def test_after_a_restart_everything_is_applied_once(planes: Planes) -> None:
     do(planes, Apply(Plane.DOWN, gw(a=1)))
     assert do(planes, Apply(Plane.DOWN, gw(a=1)), by=Executor("gateway")) == 1

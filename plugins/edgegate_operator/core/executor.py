@@ -1,6 +1,7 @@
 """Carries out plans, and leaves out every step whose effect is there already."""
 
 import copy
+import logging
 import threading
 from typing import Any
 
@@ -9,20 +10,45 @@ from edgegate_operator.core.kube import Cluster, Conflict, NotFound
 from edgegate_operator.core.plan import Apply, Claim, Delete, Plan, Plane, Status, Step
 from edgegate_operator.kinds import Kind, Obj, key_of, kind_of
 
+LOG = logging.getLogger("edgegate_operator.executor")
+
 
 class OwnerMissing(Exception):
     """An owner that a new object refers to does not exist (any more); the next event or retry settles it."""
 
 
-def covers(actual: Any, wanted: Any) -> bool:
-    """Return whether everything in `wanted` is in `actual`; lists must agree item by item."""
+_KEYS = ("uid", "name", "type")
+"""What tells the items of a list apart that several writers share; the first one that an item has counts."""
+
+
+def covers(actual: Any, wanted: Any, *, shared: bool = False) -> bool:
+    """Return whether everything in `wanted` is in `actual`.
+
+    Lists must agree item by item. Where they are shared with other writers, each wanted item must be there, by its key.
+    """
     if isinstance(wanted, dict):
-        return isinstance(actual, dict) and all(covers(actual.get(key), value) for key, value in wanted.items())
+        return isinstance(actual, dict) and all(
+            covers(actual.get(key), value, shared=shared) for key, value in wanted.items()
+        )
     if isinstance(wanted, list):
-        if not isinstance(actual, list) or len(actual) != len(wanted):
+        if not isinstance(actual, list) or (len(actual) != len(wanted) and not shared):
             return False
-        return all(covers(a, w) for a, w in zip(actual, wanted, strict=True))
+        pairs = ((_partner(actual, item), item) for item in wanted) if shared else zip(actual, wanted, strict=True)
+        return all(covers(a, w, shared=shared) for a, w in pairs)
     return bool(actual == wanted)
+
+
+def _partner(actual: list[Any], item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item if item in actual else None
+    key = next((name for name in _KEYS if name in item), "")
+    return next((other for other in actual if isinstance(other, dict) and other.get(key) == item.get(key)), None)
+
+
+def _is_there(held: Obj, wanted: Obj, *, touch: bool) -> bool:
+    """Return whether an object has all fields that we want; owners and finalizers are always shared."""
+    body = {key: value for key, value in wanted.items() if key != "metadata"}
+    return covers(held["metadata"], wanted["metadata"], shared=True) and covers(held, body, shared=touch)
 
 
 class Planes:
@@ -78,7 +104,7 @@ class Executor:
 
     def _unless_gone(self, planes: Planes, plane: Plane, obj: Obj, sub: str) -> int:
         try:
-            return self._apply(planes, plane, obj, sub)
+            return self._apply(planes, plane, obj, sub, touch=not sub)
         except (NotFound, Conflict):  # deleted, or deleted and made anew: the event that says so is on its way
             return 1
 
@@ -98,12 +124,14 @@ class Executor:
             raise OwnerMissing(f"{kind.kind} {namespace}/{owner['name']}, owner of {step.obj['metadata']['name']}")
         return owner | {"uid": held["metadata"]["uid"]}
 
-    def _apply(self, planes: Planes, plane: Plane, obj: Obj, sub: str) -> int:
+    def _apply(self, planes: Planes, plane: Plane, obj: Obj, sub: str, *, touch: bool = False) -> int:
         kind, (namespace, name) = kind_of(obj), key_of(obj)
         cluster, held = planes.clusters[plane], planes.cached(plane, kind, namespace, name)
         memory = (id(cluster), kind, namespace, name, sub)
-        if held is not None and self._applied.get(memory) == (held["metadata"]["uid"], obj) and covers(held, obj):
+        known = held is not None and self._applied.get(memory) == (held["metadata"]["uid"], obj)
+        if held is not None and known and _is_there(held, obj, touch=touch):
             return 0
+        LOG.debug("%s applies %s %s/%s %s on %s", self.manager, kind.kind, namespace, name, sub, cluster.name)
         answer = cluster.apply(obj, self.manager, sub)
         planes.observe(plane, answer)
         with self._lock:
