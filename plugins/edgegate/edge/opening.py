@@ -3,12 +3,14 @@
 import fcntl
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import IO
 
 import edgegate.components
 import edgegate.lab
@@ -107,7 +109,9 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
         LabFault: the lab or one of its parts could not be started.
     """
     began = time.monotonic()
-    with _one_at_a_time(plan.settings.cache, run_key):
+    # Kept edges are shared between runs: of two that want to keep one, the second uses the first one's.
+    shared = f"kept-{plan.fingerprint}" if plan.settings.keep else f"run-{run_key}"
+    with _one_at_a_time(plan.settings.cache, shared):
         registry.sweep(plan.settings.cache)
         lab, how = _find(plan, run_key)
         # Without root, a lab is reached from the namespace in which it was made.
@@ -155,7 +159,7 @@ def _parts_of(folder: Path) -> str:
 
 
 def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Launch, Planes, list[Took]]:
-    folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:8]}"
+    folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:13]}"
     bubblewrap = plan.artifacts["bubblewrap"]
     lab = sandbox.create(
         folder,
@@ -189,13 +193,27 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
 
 
 @contextmanager
-def _one_at_a_time(cache: Path, run_key: str) -> Iterator[None]:
-    """Let one process of a run open its edge; the others wait here and then find it running."""
-    locks = cache / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    with (locks / f"run-{run_key[:8]}").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _one_at_a_time(cache: Path, shared: str) -> Iterator[None]:
+    """Let one process of several that share an edge open it; the others wait here and then find it running."""
+    path = cache / "locks" / shared
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _is_at(path, lock):  # whoever held it has removed it, so that no run leaves a file behind
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _code(*packages: ModuleType) -> str:

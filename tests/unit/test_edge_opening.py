@@ -1,0 +1,238 @@
+"""An edge is opened once for all who share it: a kept one that fits is used, everything else is told."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from edgegate import pins as pin_files
+from edgegate.components.base_state import BaseStates
+from edgegate.components.graph import Took
+from edgegate.edge import opening
+from edgegate.edge.opening import Plan, open_edge
+from edgegate.errors import ComponentExited, EnvironmentFault, NothingToReuse
+from edgegate.forms import Reuse
+from edgegate.lab import registry, sandbox
+from edgegate.lab.record import Record
+from edgegate.resources import resource
+from edgegate.settings import Settings
+from fakes import VERSIONS, FakeLab, artifact, launch, selection
+
+FITS, OTHER = "f" * 16, "0" * 16
+
+
+class World:
+    """The labs that there are, and the one that a start makes."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.found: list[tuple[Path, Record]] = []
+        self.attached: list[FakeLab] = []
+        self.created: list[tuple[str, dict[str, Any]]] = []
+        self.privileges: list[int | None] = []
+        self.fails: BaseException | None = None
+        self.during: Callable[[], None] = lambda: None
+
+    def lab(self, name: str, fingerprint: str = FITS, *, kept: bool = True, **versions: str) -> FakeLab:
+        """Add a running lab with an edge in it."""
+        lab = FakeLab(self.cache / "labs" / name, name=name, kept=kept)
+        lab.folder.mkdir(parents=True)
+        launch(lab)
+        told = {"versions": VERSIONS | {key.replace("_", "-"): value for key, value in versions.items()}}
+        (lab.folder / "ready.json").write_text(json.dumps(told))
+        self.found.append((lab.folder, replace(lab.record, fingerprint=fingerprint)))
+        self.attached.append(lab)
+        return lab
+
+    def attach(self, folder: Path) -> FakeLab:
+        return next(lab for lab in self.attached if lab.folder == folder)
+
+    def create(self, folder: Path, name: str, **asked: Any) -> FakeLab:
+        self.created.append((folder.name, {"name": name, **asked}))
+        folder.mkdir(parents=True)
+        self.attached.append(FakeLab(folder, name=name))
+        return self.attached[-1]
+
+    def bring_up(self, launched: Any, states: BaseStates, *, done: Callable[[Took], None], **_: Any) -> Any:
+        self.during()
+        if self.fails:
+            raise self.fails
+        done(Took("etcd", 0.0, 0.5))
+        return SimpleNamespace(downstream=None, upstream=None)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World(tmp_path)
+    monkeypatch.setattr(registry, "labs", lambda cache: made.found)
+    monkeypatch.setattr(registry, "sweep", lambda cache: [])
+    monkeypatch.setattr(registry, "attach", made.attach)
+    monkeypatch.setattr(sandbox, "create", made.create)
+    monkeypatch.setattr(sandbox, "ensure_privileges", made.privileges.append)
+    monkeypatch.setattr(opening, "bring_up", made.bring_up)
+    return made
+
+
+def _plan(world: World, *, fingerprint: str = FITS, **settings: Any) -> Plan:
+    artifacts = {name: artifact(name, version) for name, version in VERSIONS.items()}
+    pins = pin_files.load(resource("pins.toml"))
+    return Plan(Settings(cache=world.cache, **settings), pins, selection(), artifacts, fingerprint)
+
+
+def test_without_labs_one_is_started(world: World) -> None:
+    told: list[Took] = []
+    opened = open_edge(_plan(world), "0123456789abcdef", done=told.append)
+    assert (opened.how, opened.steps, [one.name for one in told]) == ("started", tuple(told), ["etcd"])
+    folder, asked = world.created[0]
+    assert folder == "ffffff-0123456789abc"
+    assert (asked["name"], asked["fingerprint"]) == ("0123456789abcdef", FITS)
+    assert (asked["tools"].bwrap, asked.get("keep", False)) == ("/store/bubblewrap/bin/bwrap", False)
+
+
+def test_what_was_started_can_be_recognized(world: World) -> None:
+    lab = open_edge(_plan(world), "run").launch.lab
+    assert json.loads((lab.folder / "ready.json").read_text())["versions"] == VERSIONS
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_an_edge_is_kept_only_when_that_is_asked_for(world: World, keep: bool) -> None:
+    lab = open_edge(_plan(world, keep=keep), "run").launch.lab
+    assert isinstance(lab, FakeLab)
+    assert lab.asked == ([("keep", "True")] if keep else [])
+
+
+@pytest.mark.parametrize("error", [ComponentExited("etcd", status=1, log=Path("x"), tail=""), KeyboardInterrupt()])
+def test_a_start_that_fails_leaves_nothing(world: World, error: BaseException) -> None:
+    world.fails = error
+    with pytest.raises(type(error)):
+        open_edge(_plan(world, keep=True), "run")
+    assert world.attached[0].asked == [("down",)]
+    assert not (world.attached[0].folder / "ready.json").exists()
+
+
+def test_a_kept_edge_that_fits_is_used(world: World) -> None:
+    kept = world.lab("kept-1")
+    opened = open_edge(_plan(world), "run")
+    assert opened.launch.lab is kept
+    assert (opened.how, opened.steps, kept.leased) == ("kept edge used again", (), True)
+    assert world.privileges == [kept.record.launcher_pid]
+    assert opened.planes.downstream.kubeconfig.exists()
+
+
+def test_the_edge_of_the_same_run_is_joined_though_it_is_not_kept(world: World) -> None:
+    lab = world.lab("run", kept=False)
+    opened = open_edge(_plan(world, reuse=Reuse.NEVER), "run")
+    assert (opened.launch.lab, opened.how) == (lab, "joined this run's edge")
+
+
+@pytest.mark.parametrize(
+    ("kept", "fingerprint", "reuse"), [(False, FITS, "auto"), (True, OTHER, "auto"), (True, FITS, "never")]
+)
+def test_any_other_edge_is_left_alone(world: World, kept: bool, fingerprint: str, reuse: str) -> None:
+    lab = world.lab("other", fingerprint, kept=kept)
+    assert open_edge(_plan(world, reuse=Reuse(reuse)), "run").how == "started"
+    assert (lab.leased, lab.asked) == (False, [])
+
+
+def test_an_edge_that_is_still_coming_up_is_left_alone(world: World) -> None:
+    (world.lab("kept-1").folder / "ready.json").unlink()
+    assert open_edge(_plan(world), "run").how == "started"
+
+
+def test_why_a_kept_edge_does_not_fit_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.lab("kept-1", OTHER, envoy="1.37.0", envoy_gateway="1.7.0")
+    with caplog.at_level(logging.INFO, logger="edgegate.edge"):
+        open_edge(_plan(world), "run")
+    assert caplog.messages == [
+        "kept edge not used, kept-1: envoy-gateway 1.7.0 instead of 1.8.3, envoy 1.37.0 instead of 1.38.3"
+    ]
+
+
+def test_reuse_that_is_demanded_and_not_to_be_had_says_how_each_differs(world: World) -> None:
+    world.lab("kept-1", OTHER, envoy="1.37.0")
+    world.lab("kept-2", OTHER)
+    world.lab("of-a-test", OTHER, kept=False)
+    with pytest.raises(NothingToReuse) as raised:
+        open_edge(_plan(world, reuse=Reuse.ALWAYS), "run")
+    assert str(raised.value) == (
+        "No kept edge fits, and --edge-reuse=always forbids a new one. Kept edges:\n"
+        "  kept-1: envoy 1.37.0 instead of 1.38.3\n"
+        "  kept-2: same versions, but edgegate itself or an artifact has changed since\n"
+        "Start one with `edgegate up`, or use --edge-reuse=auto."
+    )
+    assert isinstance(raised.value, EnvironmentFault)
+    assert world.created == []
+
+
+def test_reuse_that_is_demanded_of_nothing(world: World) -> None:
+    with pytest.raises(NothingToReuse, match="Kept edges:\n  none is kept\n"):
+        open_edge(_plan(world, reuse=Reuse.ALWAYS), "run")
+
+
+@pytest.mark.parametrize(
+    ("keep", "keys", "together"),
+    [(False, ("run", "run"), False), (True, ("kept-1", "kept-2"), False), (False, "ab", True)],
+)
+def test_who_shares_an_edge_opens_it_one_after_the_other(
+    world: World, keep: bool, keys: tuple[str, str], together: bool
+) -> None:
+    """Workers of a run, and two that want to keep one; other runs do not wait."""
+    meet = threading.Barrier(2)
+    met: list[bool] = []
+
+    def wait() -> None:
+        try:
+            meet.wait(5 if together else 0.2)
+            met.append(True)
+        except threading.BrokenBarrierError:
+            meet.reset()
+
+    world.during = wait
+    threads = [threading.Thread(target=_open, args=(world, keep, key, number)) for number, key in enumerate(keys)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == ([True, True] if together else [])
+
+
+def _open(world: World, keep: bool, key: str, number: int) -> None:
+    open_edge(_plan(world, keep=keep, fingerprint=FITS if keep else f"{number}" * 16), key)
+
+
+def test_no_lock_stays_behind(world: World) -> None:
+    open_edge(_plan(world), "run")
+    assert list((world.cache / "locks").iterdir()) == []
+
+
+def _digests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **settings: Any) -> tuple[str, str]:
+    def ensure_all(store: object, pins: object, chosen: Any, names: Any, progress: object) -> Any:
+        return {name: artifact(name, path=Path(f"/store/{name}-{chosen.version(name)}")) for name in names}
+
+    monkeypatch.setattr("edgegate.artifacts.Store.ensure_all", ensure_all)
+    plan = Plan.make(Settings(cache=tmp_path, **settings))
+    return plan.fingerprint, plan.base_fingerprint
+
+
+def test_another_version_is_another_edge_but_not_always_another_base_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The proxy is started anew each time; nothing of it is in etcd."""
+    made = _digests(monkeypatch, tmp_path)
+    envoy = _digests(monkeypatch, tmp_path, set={"envoy": "1.37.0"})
+    gateway = _digests(monkeypatch, tmp_path, set={"envoy-gateway": "1.7.0"})
+    assert made == _digests(monkeypatch, tmp_path)
+    assert len({made[0], envoy[0], gateway[0]}) == 3
+    assert made[1] == envoy[1] != gateway[1]
+
+
+def test_an_edge_of_code_that_has_changed_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = _digests(monkeypatch, tmp_path)
+    monkeypatch.setattr(opening, "_code", lambda *packages: "other")
+    assert _digests(monkeypatch, tmp_path)[0] != made[0]
