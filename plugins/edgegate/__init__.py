@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgegate.records import Finding, Source, Verdict
 from edgegate.report.gate import Gate, inconclusive
+from edgegate.stages import Stage
 
 if TYPE_CHECKING:
     from edgegate.edge import Edge
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from edgegate.fixtures.objects import Apply
     from edgegate.fixtures.proxies import CustomerFactory, DomainFactory, HttpProxyFactory, ZoneFactory
     from edgegate.fixtures.tenants import OidcPolicyFactory, TenantFactory
+    from edgegate.probes.convergence import Observers, StageClock
+    from edgegate.slo import Slo
 
 __all__ = [
     "Apply",
@@ -33,10 +36,14 @@ __all__ = [
     "HttpProxy",
     "HttpProxyFactory",
     "LoginScenario",
+    "Observers",
     "OidcPolicy",
     "OidcPolicyFactory",
     "SecretState",
+    "Slo",
     "Source",
+    "Stage",
+    "StageClock",
     "Target",
     "Tenant",
     "TenantFactory",
@@ -58,9 +65,12 @@ _LATE = {
     "HttpProxy": "edgegate.edge.http_proxy",
     "HttpProxyFactory": "edgegate.fixtures.proxies",
     "LoginScenario": "edgegate.edge.login_scenario",
+    "Observers": "edgegate.probes.convergence",
     "OidcPolicy": "edgegate.edge.oidc_policy",
     "OidcPolicyFactory": "edgegate.fixtures.tenants",
     "SecretState": "edgegate.edge.oidc_policy",
+    "Slo": "edgegate.slo",
+    "StageClock": "edgegate.probes.convergence",
     "Target": "edgegate.edge.oidc_policy",
     "Tenant": "edgegate.edge.tenant",
     "TenantFactory": "edgegate.fixtures.tenants",

@@ -1,12 +1,12 @@
 """How long stages may take, and the judgement of what they took: which stage ate the time, and what it waited for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from edgegate.clock import show_duration
 from edgegate.errors import EnvironmentFault
-from edgegate.stages import Course, Stage, StageTime
+from edgegate.stages import Course, Stage, StageTime, ancestors
 from edgegate.traffic import MachineLoad, Spread
 
 FEWEST: Mapping[str, int] = {"p50": 5, "p95": 20, "max": 1}
@@ -53,6 +53,12 @@ class Budgets:
     stages: Mapping[Stage, Budget] = field(default_factory=dict)
     """Stage to its budget; a stage without one is not judged."""
 
+    def as_data(self) -> dict[str, Any]:
+        """Return the limits as plain values, as they stand in report.json: stage to `p50`, `p95` and `max`."""
+        return {
+            str(stage): {measure: budget.limit(measure) for measure in FEWEST} for stage, budget in self.stages.items()
+        }
+
 
 @dataclass(frozen=True)
 class Growth:
@@ -90,8 +96,10 @@ class Judgement:
     """Whether it is not, and the machine had nothing to spare meanwhile."""
     budgets: str = ""
     """Name of the budgets."""
+    eater: Stage | None = None
+    """The stage that ate the time; None when it is right, or never came."""
     ate: str = ""
-    """What ate the time, for a person; empty when it is right."""
+    """What ate the time, and how, for a person; empty when it is right."""
 
     @property
     def expected(self) -> str:
@@ -108,7 +116,16 @@ class Judgement:
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain values, as they stand in report.json."""
-        return asdict(self)
+        return {**asdict(self), "stage": str(self.stage), "eater": str(self.eater) if self.eater else None}
+
+    def describe(self) -> str:
+        """Return one line for a person."""
+        return f"{self.about}: {self.expected}, seen {self.found}"
+
+    @property
+    def about(self) -> str:
+        """What it is about, for a person."""
+        return f"{self.stage} of {self.subjects} subjects" if self.subjects > 1 else str(self.stage)
 
 
 def judge(
@@ -145,18 +162,56 @@ def judge_growth(one: Sequence[Course], many: Sequence[Course], growth: Growth) 
         many: courses of subjects among many others.
         growth: what is allowed.
     """
-    name, found = f"{growth.factor:g} × the time of one", []
-    for stage in Stage:
-        few = [time for course in one if (time := course.time(stage)) is not None]
-        lots = [time for course in many if (time := course.time(stage)) is not None]
-        if stage is Stage.CREATED or not few or not lots:
+    before, after = _medians(one), _medians(many)
+    both = [stage for stage in Stage if stage is not Stage.CREATED and stage in before and stage in after]
+    found = []
+    for stage in both:
+        seen, limit = (
+            after[stage].seconds,
+            max(before[stage].seconds * growth.factor, before[stage].seconds + growth.floor),
+        )
+        told = {"subjects": len(many), "budgets": f"{growth.factor:g} × the time of one"}
+        if seen <= limit:
+            found.append(Judgement(stage, "growth", limit, seen, right=True, **told))  # type: ignore[arg-type]
             continue
-        before, after = (Spread.of([time.seconds for time in times]).p50 for times in (few, lots))
-        limit = max(before * growth.factor, before + growth.floor)
-        right = after <= limit
-        told = "" if right else f"{show_duration(before)} with one, {after / before if before else 0:.1f} times that"
-        busy = not right and any(time.saturated for time in lots if time.seconds >= after)
-        found.append(Judgement(stage, "growth", limit, after, len(lots), right, busy, name, told))
+        way = [step for step in both if step is stage or step in ancestors(stage)]
+        eater = max(way, key=lambda step: after[step].own - before[step].own)
+        took, once = show_duration(after[eater].own), show_duration(before[eater].own)
+        ate = f"{eater} ate it: {took} after the stage before it, {once} with one"
+        busy = after[stage].saturated
+        found.append(Judgement(stage, "growth", limit, seen, right=False, saturated=busy, eater=eater, ate=ate, **told))  # type: ignore[arg-type]
+    return found
+
+
+def causes(judged: Iterable[Judgement]) -> list[list[Judgement]]:
+    """Return what is wrong, grouped by what ate the time: what comes after a late stage is late with it.
+
+    In each group the last stage is the last one, and its greatest time behind its median.
+    """
+    groups: dict[object, list[Judgement]] = {}
+    order = list(Stage)
+    for one in sorted(judged, key=lambda one: order.index(one.stage)):
+        if not one.right:
+            groups.setdefault((one.eater or one.ate, one.saturated), []).append(one)
+    return list(groups.values())
+
+
+@dataclass(frozen=True)
+class _Median:
+    """Medians of one stage over some subjects."""
+
+    seconds: float
+    own: float
+    saturated: bool
+
+
+def _medians(courses: Sequence[Course]) -> dict[Stage, _Median]:
+    found = {}
+    for stage in Stage:
+        times = [time for course in courses if (time := course.time(stage)) is not None]
+        if times:
+            seconds, own = (Spread.of([getattr(time, name) for time in times]).p50 for name in ("seconds", "own"))
+            found[stage] = _Median(seconds, own, any(time.saturated for time in times if time.seconds >= seconds))
     return found
 
 
@@ -193,7 +248,8 @@ def _measure(
     step = max(allowed, key=lambda one: one.own - allowed[one])
     saturated = step.saturated or (step.load is None and load is not None and load.saturated)
     ate = _tell(culprit, step, allowed[step], explain, load)
-    return Judgement(stage, measure, limit, seen, right=False, saturated=saturated, ate=ate, **told)  # type: ignore[arg-type]
+    wrong = Judgement(stage, measure, limit, seen, right=False, saturated=saturated, **told)  # type: ignore[arg-type]
+    return replace(wrong, eater=step.stage, ate=ate)
 
 
 def _own_limit(step: StageTime, measure: str, budgets: Budgets, limit: float) -> float:

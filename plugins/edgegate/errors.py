@@ -557,9 +557,9 @@ class MachineSaturated(NotShown):
     """Timings were over their budgets on a machine that had nothing to spare: it may be the machine's fault."""
 
     def __init__(self, late: Sequence[str]) -> None:
-        lines = "\n".join(f"  {one}" for one in late)
+        lines, many = "\n".join(f"  {one}" for one in late), "timing" if len(late) == 1 else "timings"
         super().__init__(
-            f"{len(late)} timings over budget, measured on a saturated machine:\n{lines}\n"
+            f"{len(late)} {many} over budget, measured on a saturated machine:\n{lines}\n"
             "Nothing follows for the version under test. Free the machine, or run this gate alone, and run again."
         )
         self.late = tuple(late)

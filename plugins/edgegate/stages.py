@@ -1,7 +1,7 @@
 """The stages from a customer's `kubectl apply` to trusted answers, and what a stage clock saw of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -42,6 +42,12 @@ _AFTER: Mapping[Stage, tuple[Stage, ...]] = {
     Stage.IN_A_ROW: (Stage.FIRST_TRUSTED_200,),
 }
 """What a stage can have waited for. A status may be written after its effect is seen, so the order is not fixed."""
+
+
+WIRE = frozenset(
+    {Stage.ADDRESS_RESOLVES, Stage.RECORD_ANSWERS, Stage.FIRST_200, Stage.FIRST_TRUSTED_200, Stage.IN_A_ROW}
+)
+"""Stages that a customer sees on the wire; the others are told by a status."""
 
 
 def ancestors(stage: Stage) -> frozenset[Stage]:
@@ -122,8 +128,30 @@ class Course:
         return found
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain values, as they stand in report.json."""
-        return asdict(self)
+        """Return it as plain values, as they stand in report.json; seconds are rounded to tenths of milliseconds."""
+        return {
+            "subject": self.subject,
+            "times": [_time_data(one) for one in self.times],
+            "missing": [str(stage) for stage in self.missing],
+        }
+
+
+def _time_data(one: StageTime) -> dict[str, Any]:
+    return {
+        "stage": str(one.stage),
+        "seconds": round(one.seconds, 4),
+        "own": round(one.own, 4),
+        "after": str(one.after) if one.after else None,
+        "by": one.by,
+        "blind": round(one.blind, 4),
+        "busy": _busy(one.load),
+        "own_busy": _busy(one.own_load),
+        "saturated": one.saturated,
+    }
+
+
+def _busy(load: MachineLoad | None) -> float | None:
+    return None if load is None else round(load.busy + load.stolen, 3)
 
 
 def course(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgegate.budgets import Budget, Budgets, Growth, Judgement, judge, judge_growth
+from edgegate.budgets import Budget, Budgets, Growth, Judgement, causes, judge, judge_growth
 from edgegate.errors import LabFault
 from edgegate.stages import Course, Stage, Stamp, course
 from edgegate.traffic import MachineLoad
@@ -173,8 +173,14 @@ def test_growth_over_the_factor() -> None:
 
     late = wrong["record-answers", "growth"]
     assert late.expected == "growth ≤ 2.00 s (2 × the time of one)"
-    assert late.found == "3.00 s; 1.00 s with one, 3.0 times that"
+    assert late.found == "3.00 s; record-answers ate it: 2.10 s after the stage before it, 100 ms with one"
     assert not late.saturated
+
+
+def test_growth_is_of_the_stage_that_grew() -> None:
+    wrong = _wrong(judge_growth([_shop()], [_shop(programmed=3.0, answers=3.1)], GROWTH))
+
+    assert {one.eater for one in wrong.values()} == {Stage.RECORD_PROGRAMMED}
 
 
 def test_growth_that_is_next_to_nothing_does_not_count() -> None:
@@ -185,6 +191,18 @@ def test_growth_on_a_saturated_machine_says_so() -> None:
     (late,) = _wrong(judge_growth([_shop()], [_shop(answers=3.0, load=BUSY)], GROWTH)).values()
 
     assert late.saturated
+
+
+def test_what_is_late_for_one_reason_is_one_group() -> None:
+    """In usual order, so that the last one is what a customer feels."""
+    judged = judge([_shop(accepted=1.5, programmed=7.0, answers=7.1)], BUDGETS)
+
+    groups = [[str(one.stage) for one in group] for group in causes(judged)]
+    assert groups == [["accepted"], ["record-programmed", "record-answers"]]
+
+
+def test_what_is_right_has_no_cause() -> None:
+    assert causes(judge([_shop()], BUDGETS)) == []
 
 
 def test_as_plain_values() -> None:

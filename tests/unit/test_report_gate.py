@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from edgegate.budgets import Budget, Budgets, Growth
 from edgegate.errors import EnvironmentFault, LabFault, NeverReady, NotShown, PoisonNotLive
 from edgegate.records import Source, Versions
 from edgegate.report.gate import Gate, inconclusive
 from edgegate.report.outcome import fault_of, headline, reason
+from edgegate.stages import Course, Stage, Stamp, course
+from edgegate.traffic import MachineLoad
 
 PAIR = Versions({"envoy-gateway": "1.8.3", "envoy": "1.37.0"})
 
@@ -162,3 +165,79 @@ def test_texts() -> None:
     assert reason(LabFault()) == "LabFault"
     assert headline("  one\ntwo") == "one"
     assert headline("x" * 200) == "x" * 159 + "…"
+
+
+class _Clock:
+    """What a stage clock knows."""
+
+    def __init__(self, *, late: float = 0.0, load: MachineLoad | None = None) -> None:
+        at = {Stage.CREATED: 0.0, Stage.RECORD_PROGRAMMED: 1.0 + late, Stage.RECORD_ANSWERS: 1.2 + late}
+        loads = {(one, other): load for one in at for other in at} if load else None
+        self._course = course("shop", [Stamp(stage, when, "x") for stage, when in at.items()], list(at), loads)
+
+    def course(self) -> Course:
+        return self._course
+
+
+BUDGETS = Budgets("fast", {Stage.RECORD_PROGRAMMED: Budget(2.0), Stage.RECORD_ANSWERS: Budget(3.0)})
+BUSY = MachineLoad(9.0, 0.95, 0.0, None)
+OVER = (
+    "seen 5.20 s; record-programmed ate it for shop: 5.00 s after created instead of 2.00 s; late with it: "
+    "record-programmed (max)"
+)
+
+
+def test_stages_in_time_are_right_looks() -> None:
+    gate = _gate()
+
+    judged = gate.stages(_Clock(), budgets=BUDGETS)
+
+    assert [one.right for one in judged] == [True, True]
+    assert gate.evidence.checks == {"status": 1, "traffic": 1}
+    assert gate.doubt() is None
+
+
+def test_stages_without_budgets_are_in_the_report() -> None:
+    gate = _gate()
+
+    gate.stages(_Clock(late=90))
+
+    (group,) = gate.evidence.as_data()["stages"]
+    assert [one["stage"] for one in group["subjects"][0]["times"]] == ["created", "record-programmed", "record-answers"]
+    assert (group["budgets"], group["limits"], group["judged"], group["during"]) == ("", {}, [], "")
+
+
+def test_a_late_stage_is_one_finding_with_all_that_is_late_by_it() -> None:
+    gate = _gate()
+    with gate.during("burst"):
+        gate.stages(_Clock(late=4.0), budgets=BUDGETS)
+
+    (finding,) = gate.evidence.findings
+    assert (finding.source, finding.subject, finding.during) == (Source.TRAFFIC, "record-answers", "burst")
+    assert f"expected max ≤ 3.00 s (fast), {OVER}" in gate.story()
+
+
+def test_a_late_stage_on_a_saturated_machine_is_a_doubt() -> None:
+    gate = _gate()
+    gate.stages(_Clock(late=4.0, load=BUSY), budgets=BUDGETS)
+
+    assert not gate.evidence.findings
+    late = (
+        "record-answers: max ≤ 3.00 s (fast), seen 5.20 s; record-programmed ate it for shop: 5.00 s after created "
+        "instead of 2.00 s; processor 95% busy (saturated); late with it: record-programmed (max)"
+    )
+    assert str(gate.doubt()) == (
+        f"1 timing over budget, measured on a saturated machine:\n  {late}\nNothing follows for the version under "
+        "test. Free the machine, or run this gate alone, and run again."
+    )
+    gate.expect(Source.TRAFFIC, "shop", "its own certificate", "another's")
+    assert f"\ndoubt     {late}\n" in gate.story()
+
+
+def test_growth_is_judged_too() -> None:
+    gate = _gate()
+
+    gate.growth([_Clock()], [_Clock(late=4.0)], Growth(factor=2.0, subjects=100, floor=0.1))
+
+    (finding,) = gate.evidence.findings
+    assert (finding.subject, finding.expected) == ("record-answers", "growth ≤ 2.40 s (2 × the time of one)")

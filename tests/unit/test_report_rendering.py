@@ -17,7 +17,16 @@ def _test(name: str, verdict: str, reason: str | None = None, **more: Any) -> di
 
 def _document(*tests: dict[str, Any], **more: Any) -> dict[str, Any]:
     verdict = tests[0]["verdict"] if tests else None
-    gates = [{"name": "g", "verdict": verdict, "seconds": 1.0, "tests": [one["id"] for one in tests], "again": None}]
+    gates = [
+        {
+            "name": "g",
+            "verdict": verdict,
+            "seconds": 1.0,
+            "tests": [one["id"] for one in tests],
+            "again": None,
+            "stages": [],
+        }
+    ]
     return {
         "edgegate": "0.1.0",
         "verdict": verdict,

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgegate.records import Verdict
 from edgegate.redaction import redact
-from edgegate.report import junit, page
+from edgegate.report import junit, page, stages
 from edgegate.report.folder import SCHEMA, Document, edgegate_version, write_whole
 from edgegate.report.gate import Evidence
 from edgegate.report.run import Run, Tested
@@ -64,6 +64,7 @@ def _gates(run: Run, tests: list[Tested]) -> list[Document]:
                 "seconds": round(sum(one.seconds for one in own), 3),
                 "tests": [one.id for one in own],
                 "again": run.asked.command(broken) if broken else None,
+                "stages": stages.tables(one.evidence for one in own if one.evidence),
             }
         )
     return sorted(gates, key=lambda gate: WORST_FIRST.index(Verdict(gate["verdict"])))

@@ -4,11 +4,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from edgegate.errors import EnvironmentFault, NeverReady, NotShown, PoisonNotLive
+from edgegate.budgets import Budgets, Explain, Growth, Judgement, causes, judge, judge_growth
+from edgegate.errors import EnvironmentFault, MachineSaturated, NeverReady, NotShown, PoisonNotLive
 from edgegate.records import Finding, Source, Versions
 from edgegate.report.outcome import headline
+from edgegate.stages import WIRE, Course
+from edgegate.traffic import MachineLoad
 
 
 def inconclusive(reason: str) -> NoReturn:
@@ -18,6 +21,14 @@ def inconclusive(reason: str) -> NoReturn:
         NotShown: always.
     """
     raise NotShown(reason)
+
+
+class HasCourse(Protocol):
+    """What knows the way of one subject through its stages, as a stage clock does."""
+
+    def course(self) -> Course:
+        """Return what is known now."""
+        ...
 
 
 @dataclass
@@ -38,6 +49,10 @@ class Evidence:
     """`title`, `columns` and `rows`."""
     timings: dict[str, float] = field(default_factory=dict)
     """Stage to seconds."""
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    """Groups of subjects and how their stages were judged, see docs/report.md."""
+    doubts: list[str] = field(default_factory=list)
+    """Timings over budget while the machine was saturated: nothing follows for the system under test."""
     running: dict[str, str] = field(default_factory=dict)
     """Component to the version that really ran, asked from the process when the test began or failed."""
 
@@ -130,6 +145,66 @@ class Gate:
         """Add the seconds that a stage took."""
         self.evidence.timings[stage] = seconds
 
+    def stages(
+        self,
+        *clocks: HasCourse,
+        budgets: Budgets | None = None,
+        load: MachineLoad | None = None,
+        explain: Explain | None = None,
+    ) -> list[Judgement]:
+        """Add the stages of some subjects to the report, and judge them by budgets; return the judgements.
+
+        What is over its budget is a finding that names the stage which ate the time. While the machine was saturated
+        it is a doubt instead: the test ends as inconclusive, unless something else was found.
+
+        Args:
+            clocks: one a subject.
+            budgets: what each stage may take; without it, only that every expected stage has come is judged.
+            load: how busy the machine was, where the clocks do not know it themselves.
+            explain: tells for what a stage waited; asked on a breach only.
+        """
+        courses = [clock.course() for clock in clocks]
+        limits = budgets or Budgets("")
+        judged = judge(courses, limits, load, explain)
+        self._judged(judged, subjects=[one.as_data() for one in courses], budgets=limits)
+        return judged
+
+    def growth(self, one: Sequence[HasCourse], many: Sequence[HasCourse], allowed: Growth) -> list[Judgement]:
+        """Judge how much slower the stages are with many subjects than with one; return the judgements.
+
+        Args:
+            one: clocks of subjects that had the edge for themselves.
+            many: clocks of subjects among many others.
+            allowed: the factor.
+        """
+        judged = judge_growth([clock.course() for clock in one], [clock.course() for clock in many], allowed)
+        self._judged(judged, subjects=[], budgets=Budgets(f"growth ≤ {allowed.factor:g}"))
+        return judged
+
+    def _judged(self, judged: Sequence[Judgement], *, subjects: list[dict[str, Any]], budgets: Budgets) -> None:
+        for one in judged:
+            if one.right:
+                self.check(_source([one]), str(one.stage), one.expected, one.found, right=True)
+        for group in causes(judged):
+            last, with_it = group[-1], _with_it(group)
+            if last.saturated:
+                self.evidence.doubts.append(f"{last.describe()}{with_it}")
+            else:
+                self.check(_source(group), last.about, last.expected, f"{last.found}{with_it}", right=False)
+        self.evidence.stages.append(
+            {
+                "during": self._phase,
+                "budgets": budgets.name,
+                "limits": budgets.as_data(),
+                "subjects": subjects,
+                "judged": [one.as_data() for one in judged],
+            }
+        )
+
+    def doubt(self) -> MachineSaturated | None:
+        """Return why nothing follows from this test although it ran to its end; None when there is no such reason."""
+        return MachineSaturated(self.evidence.doubts) if self.evidence.doubts else None
+
     def story(self, *, then: str = "") -> str:
         """Return what an engineer reads at 3 a.m.: what broke, for whom, on which pair, and how to see it again.
 
@@ -145,6 +220,7 @@ class Gate:
                 f"affected  {', '.join(dict.fromkeys(one.subject for one in affected))}",
                 *(f"  {_heading(one)}: {one.subject}: expected {one.expected}, seen {one.seen}" for one in found),
                 *self._disagreement(),
+                *(f"doubt     {text}" for text in self.evidence.doubts),
                 *(f"note      {text}" for text in self.evidence.notes),
                 *([f"then      {then}"] if then else []),
                 f"again     {self.again}",
@@ -176,6 +252,19 @@ class Gate:
         if Source.TRAFFIC in right:
             return [f"but       traffic was right: {' and '.join(sorted(wrong))} tells another story"]
         return []
+
+
+def _source(judged: Sequence[Judgement]) -> Source:
+    return Source.TRAFFIC if any(one.stage in WIRE for one in judged) else Source.STATUS
+
+
+def _with_it(group: Sequence[Judgement]) -> str:
+    """Return what else is late for the same reason, a stage once with all its measures."""
+    measures: dict[str, list[str]] = {}
+    for one in group[:-1]:
+        measures.setdefault(str(one.stage), []).append(one.measure)
+    told = [f"{stage} ({', '.join(which)})" for stage, which in measures.items()]
+    return f"; late with it: {', '.join(told)}" if told else ""
 
 
 def _heading(finding: Finding) -> str:

@@ -36,8 +36,10 @@ def settle(item: pytest.Item, error: BaseException | None) -> BaseException | No
     Findings do not beat broken surroundings other than a wait that ran out: a dead lab makes neighbours dark too.
     """
     gate = item.stash.get(GATE, None)
-    if gate is None or not gate.evidence.findings:
+    if gate is None:
         return error
+    if not gate.evidence.findings:
+        return error or gate.doubt()
     if error is None:
         return GateFailed(gate.story())
     if isinstance(error, _DECISIONS):

@@ -1,13 +1,14 @@
 """report.html: one file that needs no network, made from report.json's content and nothing else."""
 
-from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from edgegate.clock import show_duration
 from edgegate.records import Verdict
+from edgegate.report import waterfall
 from edgegate.report.folder import Document
+from edgegate.report.html import table
 
 _STYLE = Path(__file__).with_name("page.css")
 # The policy forbids every request, so that a report opened years later tells the same, and tells nobody.
@@ -55,16 +56,6 @@ def _when(document: Document) -> str:
     return escape(" · ".join(part for part in parts if part))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Return a table; cells are HTML already."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    cell = ["<td>", '<td class="number">']
-    body = "".join(
-        f"<tr>{''.join(f'{cell[at in numbers]}{one}</td>' for at, one in enumerate(row))}</tr>" for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
 def _gates(document: Document) -> list[str]:
     rows = [
         (
@@ -78,8 +69,18 @@ def _gates(document: Document) -> list[str]:
     ]
     if not rows:
         return ["<p>No test used the edge.</p>"]
-    table = _table(["gate", "verdict", "tests", "time", "again"], rows, numbers=(2, 3))
-    return ["<h2>Gates</h2>", table, "<h2>Tests</h2>"]
+    listed = table(["gate", "verdict", "tests", "time", "again"], rows, numbers=(2, 3))
+    return ["<h2>Gates</h2>", listed, *_stages(document["gates"]), "<h2>Tests</h2>"]
+
+
+def _stages(gates: list[Document]) -> list[str]:
+    """Return percentiles against budgets, gate by gate."""
+    shown = [
+        f"<h3>{escape(gate['name'] or '(no gate)')}</h3>{waterfall.percentiles(one)}"
+        for gate in gates
+        for one in gate["stages"]
+    ]
+    return ["<h2>Stages against budgets</h2>", *shown] if shown else []
 
 
 def _worst_first(tests: list[Document]) -> list[Document]:
@@ -96,8 +97,9 @@ def _test(test: Document) -> str:
         "" if test["findings"] else _block("Reason", test["reason"]),
         *(_block(f"Inconclusive in {fault['phase']}", fault["reason"]) for fault in test["faults"][1:]),
         *(_fact("Note", note) for note in test["notes"]),
-        *(f"<h3>{escape(table['title'])}</h3>{_plain_table(table)}" for table in test["tables"]),
+        *(f"<h3>{escape(one['title'])}</h3>{_plain_table(one)}" for one in test["tables"]),
         _timings(test["timings"]),
+        *(waterfall.subjects(group) for group in test["stages"]),
         _fact("Running", ", ".join(f"{name} {version}" for name, version in sorted(test["running"].items()))),
         _block("Again", test["again"]),
         _fact("Diagnostics", test["bundle"]),
@@ -119,7 +121,7 @@ def _findings(findings: list[Document]) -> str:
     if not findings:
         return ""
     rows = [[escape(one[key]) for key in ("source", "during", "subject", "expected", "seen")] for one in findings]
-    return f"<h3>Findings</h3>{_table(['source', 'during', 'affected', 'expected', 'seen'], rows)}"
+    return f"<h3>Findings</h3>{table(['source', 'during', 'affected', 'expected', 'seen'], rows)}"
 
 
 def _phases(test: Document) -> str:
@@ -129,8 +131,8 @@ def _phases(test: Document) -> str:
     return f'<p><span class="soft">Phases:</span> {" → ".join(marks)}</p>' if marks else ""
 
 
-def _plain_table(table: dict[str, Any]) -> str:
-    return _table(table["columns"], [[escape(cell) for cell in row] for row in table["rows"]])
+def _plain_table(shown: dict[str, Any]) -> str:
+    return table(shown["columns"], [[escape(cell) for cell in row] for row in shown["rows"]])
 
 
 def _timings(timings: dict[str, float]) -> str:
@@ -146,7 +148,7 @@ def _timings(timings: dict[str, float]) -> str:
         )
         for stage, seconds in timings.items()
     ]
-    return f"<h3>Timings</h3>{_table(['stage', 'time', ''], rows, numbers=(1,))}"
+    return f"<h3>Timings</h3>{table(['stage', 'time', ''], rows, numbers=(1,))}"
 
 
 def _asked(document: Document) -> list[str]:
@@ -159,7 +161,7 @@ def _asked(document: Document) -> list[str]:
     settings = [[escape(one[key]) for key in ("name", "value", "origin")] for one in document["settings"]]
     return [
         "<h2>Versions</h2>",
-        _table(["component", "asked", "asked by", "running"], rows),
+        table(["component", "asked", "asked by", "running"], rows),
         "<h2>Settings</h2>",
-        _table(["setting", "value", "set by"], settings),
+        table(["setting", "value", "set by"], settings),
     ]

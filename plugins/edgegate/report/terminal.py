@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from edgegate.clock import show_duration
 from edgegate.records import Source, Verdict
+from edgegate.report import stages
 from edgegate.report.folder import Document
 
 COLOURS: Mapping[str, dict[str, bool]] = {
@@ -39,6 +40,9 @@ def summary(terminal: Terminal, document: Document, where: str) -> None:
         return
     terminal.write_sep("=", "edge verdicts")
     _gates(terminal, document, where)
+    if any(gate["stages"] for gate in document["gates"]):
+        terminal.write_sep("=", "edge stages")
+        _stages(terminal, document["gates"])
     terminal.write_line(f"running: {versions(document['versions']['running'])}")
     terminal.write_line(f"report: {where}/report.html")
 
@@ -84,6 +88,16 @@ def _gates(terminal: Terminal, document: Document, where: str) -> None:
         terminal.write_line(line, **COLOURS[gate["verdict"]])
         for detail in _details(tests, gate["again"], where):
             terminal.write_line(f"    {detail}")
+
+
+def _stages(terminal: Terminal, gates: list[Document]) -> None:
+    """Write what each stage took against its budget, gate by gate."""
+    for gate in gates:
+        for table in gate["stages"]:
+            heading, *rows = stages.lines(table)
+            terminal.write_line(f"{_name(gate)}: {heading[0]}")
+            for line, standing in rows:
+                terminal.write_line(line, **(COLOURS[standing] if standing else {}))
 
 
 def _name(gate: Document) -> str:
