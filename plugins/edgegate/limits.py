@@ -37,6 +37,11 @@ class Limits:
         5, "From an edit of a healthy tenant to its effect on the wire", "measured 0.3 s, fifteen-fold"
     )
     settle: float = _limit(3, "How long a right answer must stay right before it counts", "three xDS pushes in a row")
+    converged: float = _limit(
+        90,
+        "From a created HTTPProxy to trusted answers in a row for its custom host name",
+        "the objective, 60 s, and more",
+    )
     zone_ready: float = _limit(
         30, "From a created DNSZone to a served zone whose Domain is verified", "5 s between two look-ups of a Domain"
     )

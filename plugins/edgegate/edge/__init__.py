@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from edgegate.artifacts import QUIET, Progress
+from edgegate.budgets import Budgets
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import control_plane, oidc_provider, prefixes
@@ -18,6 +19,7 @@ from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import sentinel
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
+from edgegate.edge.convergence import Convergence
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
 from edgegate.edge.guard import Guard
@@ -31,7 +33,9 @@ from edgegate.edge.zone import Zone
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
+from edgegate.resources import resource
 from edgegate.settings import Settings
+from edgegate.slo import load as load_slo
 
 
 class Edge:
@@ -184,6 +188,18 @@ class Edge:
         own = name or f"p{secrets.token_hex(3)}"
         wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or Backend())
         return HttpProxy(own, customer, wish, self.acme, self.site.address)
+
+    def convergence(self, customer: Customer, hosts: Sequence[str]) -> Convergence:
+        """Return the stage clocks of host names whose proxies do not exist yet; see `Convergence`."""
+        return Convergence(customer, hosts, self.dns, self.site.address)
+
+    def budgets(self, load: str) -> Budgets:
+        """Return what each stage may take with this operator and issuer, for one subject at a time or a `burst`.
+
+        Raises:
+            SloFault: slo.toml is malformed, or has no budgets for that.
+        """
+        return load_slo(resource("slo.toml")).budgets(self.operator.kind, "fast", load)
 
     def delegate(self, zone: Zone) -> None:
         """Return once a zone is served and its Domain is known to be the customer's.

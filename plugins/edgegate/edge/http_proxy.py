@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from edgegate.clock import MONOTONIC
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Kind, Ref
 from edgegate.clusters.plane import Manifest, conditions, is_true
@@ -62,6 +64,8 @@ class HttpProxy:
         self.ref = customer.ref(kinds.HTTP_PROXY, name)
         self.gateway = customer.ref(kinds.GATEWAY, name)
         self.route = customer.ref(kinds.HTTP_ROUTE, name)
+        self.created = 0.0
+        """Monotonic second at which the customer created it."""
         self._acme, self._address = acme, address
 
     def __repr__(self) -> str:
@@ -78,7 +82,13 @@ class HttpProxy:
 
     def create(self) -> None:
         """Create the object; the operator has seen nothing of it yet."""
+        self.created = MONOTONIC.now()
         self.customer.upstream.create(self.ref.manifest(self.wish.spec))
+
+    @property
+    def root(self) -> Path:
+        """PEM file of the authority that its certificates lead to."""
+        return self._acme.root
 
     def edit(self, **changes: Any) -> None:
         """Let the customer want something else: `hostnames`, `backend` or `headers`, as in `Wish`."""
@@ -135,7 +145,7 @@ class HttpProxy:
 
     def probe(self, host: str, *, tls: bool = False, timeout: float = 5.0) -> HttpProbe:
         """Return a probe that asks the edge for one of its names; over TLS it trusts the lab's authority alone."""
-        ca = self._acme.root if tls else None
+        ca = self.root if tls else None
         return HttpProbe(self._address, host, tls=tls, ca=ca, timeout=timeout)
 
     def get(self, host: str, path: str = "/", *, tls: bool = False) -> Answer:

@@ -30,6 +30,11 @@ class Operator:
             return ()
         return REFERENCE if self.choice.is_reference else REAL
 
+    @property
+    def kind(self) -> str:
+        """Return `reference` or `real`, as budgets name it."""
+        return "reference" if self.choice.is_reference else "real"
+
     def restart(self) -> None:
         """Restart its process and return when it works again."""
         self._launch.lab.restart(operator.NAME)
