@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from edgegate.cli import gates, main
+from edgegate.cli.faults import FAULTS, Fault
 from edgegate.cli.gates import GateRun
 from edgegate.cli.talk import Talk
 from edgegate.errors import EnvironmentFault, NoReport, UnknownGate, UsageFault
 from edgegate.records import Verdict
 from edgegate.resources import resource
+from edgegate_operator import faults as operator_faults
 
 Captured = pytest.CaptureFixture[str]
 
@@ -100,6 +102,18 @@ def test_a_gate_is_run_with_these_words_and_no_others(fake: FakePytest, tmp_path
 def test_every_gate_has_its_scenario() -> None:
     for gate in gates.GATES:
         assert gates.scenario_file(gate).is_file()
+
+
+def test_every_gate_has_faults_that_can_be_planted() -> None:
+    known = {fault.name for fault in operator_faults.known()}
+    for gate in gates.GATES:
+        assert FAULTS[gate]
+        assert {name for fault in FAULTS[gate] for name in fault.operator} <= known
+
+
+def test_a_defect_of_the_operator_is_planted_by_its_name() -> None:
+    fault = Fault("late", "it is late", operator=("requeue-floor", "claim-kept"), keyword="burst")
+    assert fault.options == ["--edge-fault", "requeue-floor", "--edge-fault", "claim-kept", "-k", "burst"]
 
 
 def test_a_gate_that_does_not_exist() -> None:

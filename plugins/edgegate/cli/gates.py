@@ -14,7 +14,10 @@ from edgegate.errors import NoReport, UnknownGate
 from edgegate.records import Verdict
 from edgegate.resources import resource
 
-GATES = {"oidc-isolation": "test_oidc_isolation.py"}
+GATES = {
+    "oidc-isolation": "test_oidc_isolation.py",
+    "convergence": "test_convergence_one.py",
+}
 """Gate to its scenario file below `e2e/`."""
 
 

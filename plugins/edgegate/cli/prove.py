@@ -2,52 +2,19 @@
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
 
 from edgegate import settings as table
+from edgegate.cli.faults import FAULTS
 from edgegate.cli.gates import GATES, GateRun, run_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
 from edgegate.records import Verdict
 from edgegate.report.folder import new_run_dir
 
 NO_FAULT = "none"
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A way to make the edge wrong as an incident once did."""
-
-    name: str
-    """Its name in the table."""
-    what: str
-    """What is wrong, in a sentence without a full stop."""
-    versions: Mapping[str, str]
-    """The versions that bring it about."""
-    keyword: str
-    """Scenarios that must turn red, as pytest's `-k` chooses them."""
-
-
-FAULTS: Mapping[str, Sequence[Fault]] = {
-    "oidc-isolation": (
-        Fault(
-            "old-envoy",
-            "Envoy Gateway 1.8 sends an empty oauth2 filter that Envoy before 1.38 refuses (#194)",
-            {"envoy-gateway": "1.8.3", "envoy": "1.37.0"},
-            "valid_policy",
-        ),
-        Fault(
-            "old-envoy-new-gateway",
-            "The same with the newest Envoy Gateway",
-            {"envoy-gateway": "1.9.1", "envoy": "1.37.0"},
-            "valid_policy",
-        ),
-    ),
-}
-"""Gate to the faults that it must find."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +59,7 @@ def prove(gate: str, folder: Path, talk: Talk) -> list[Proof]:
     """
     proofs = [Proof(gate, NO_FAULT, Verdict.PASS, run_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk))]
     for fault in FAULTS.get(gate, ()):
-        options = ["-k", fault.keyword]
-        red = run_gate(gate, fault.versions, folder / f"{gate}-{fault.name}", talk, options=options)
+        red = run_gate(gate, fault.versions, folder / f"{gate}-{fault.name}", talk, options=fault.options)
         proofs.append(Proof(gate, fault.name, Verdict.FAIL, red))
     return proofs
 

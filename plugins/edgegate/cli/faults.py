@@ -1,0 +1,54 @@
+"""The faults that each gate must find."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A way to make the edge wrong as an incident once did."""
+
+    name: str
+    """Its name in the table."""
+    what: str
+    """What is wrong, in a sentence without a full stop."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions that bring it about."""
+    operator: tuple[str, ...] = ()
+    """The defects of the reference operator that bring it about."""
+    keyword: str = ""
+    """Scenarios that must turn red, as pytest's `-k` chooses them; all of the gate when empty."""
+
+    @property
+    def options(self) -> list[str]:
+        """Further arguments of pytest."""
+        words = [word for name in self.operator for word in ("--edge-fault", name)]
+        return [*words, *(("-k", self.keyword) if self.keyword else ())]
+
+
+def _defect(name: str, what: str, keyword: str = "") -> Fault:
+    """Return the fault that is one defect of the reference operator."""
+    return Fault(name, what, operator=(name,), keyword=keyword)
+
+
+FAULTS: Mapping[str, Sequence[Fault]] = {
+    "oidc-isolation": (
+        Fault(
+            "old-envoy",
+            "Envoy Gateway 1.8 sends an empty oauth2 filter that Envoy before 1.38 refuses (#194)",
+            versions={"envoy-gateway": "1.8.3", "envoy": "1.37.0"},
+            keyword="valid_policy",
+        ),
+        Fault(
+            "old-envoy-new-gateway",
+            "The same with the newest Envoy Gateway",
+            versions={"envoy-gateway": "1.9.1", "envoy": "1.37.0"},
+            keyword="valid_policy",
+        ),
+    ),
+    "convergence": (
+        _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)"),
+        _defect("wrong-solver-plane", "The HTTP-01 solver hangs on a Gateway of the other plane (#261)"),
+    ),
+}
+"""Gate to the faults that it must find."""
