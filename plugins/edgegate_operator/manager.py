@@ -29,7 +29,7 @@ from edgegate_operator.kinds import (
     Kind,
     Obj,
 )
-from edgegate_operator.names import CLUSTER_LABEL
+from edgegate_operator.names import CLUSTER_LABEL, origins
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Site, Watch
 
@@ -74,7 +74,10 @@ class Manager:
 
     @staticmethod
     def _cache(cluster: Cluster, plane: Plane, kind: Kind) -> Cache:
-        return Cache(cluster, kind, SELECTORS.get((plane, kind), ""))
+        cache = Cache(cluster, kind, SELECTORS.get((plane, kind), ""))
+        if plane is Plane.DOWN:
+            cache.index("origin", origins)
+        return cache
 
     def _runner(self, controller: Controller) -> Runner:
         queue: WorkQueue[Request] = WorkQueue(controller.name, controller.backoff, self.metrics)
@@ -175,6 +178,8 @@ class Manager:
 
 def _feeder(site: Site, watch: Watch, queue: WorkQueue[Request]) -> Handler:
     def changed(before: Obj | None, after: Obj | None) -> None:
+        if watch.about and before is not None and after is not None and watch.about(before) == watch.about(after):
+            return
         names = {name for obj in (before, after) if obj is not None for name in watch.wake(site, obj)}
         for namespace, name in sorted(names):
             queue.add(Request(site.project, namespace, name))

@@ -1,6 +1,7 @@
 """Names, labels and addresses that the operator derives (contract: names are a promise, words are not)."""
 
 import hashlib
+from collections.abc import Iterator
 
 from edgegate_operator.kinds import Kind, Obj
 
@@ -64,6 +65,18 @@ def backend(route_uid: str, rule: int, ref: int) -> str:
 def namespace_for(space: Obj) -> str:
     """Return the downstream namespace of an upstream one."""
     return f"ns-{space['metadata']['uid']}"
+
+
+def origin_key(cluster: str, namespace: str, name: str) -> str:
+    """Return how the origin of downstream objects stands in an index."""
+    return f"{cluster}/{namespace}/{name}"
+
+
+def origins(obj: Obj) -> Iterator[str]:
+    """Yield the origin that a downstream object's labels tell, for an index."""
+    labels = obj["metadata"].get("labels") or {}
+    if CLUSTER_LABEL in labels:
+        yield origin_key(labels[CLUSTER_LABEL], labels.get(NAMESPACE_LABEL, ""), labels.get(NAME_LABEL, ""))
 
 
 def anchor_name(uid: str) -> str:

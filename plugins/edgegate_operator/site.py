@@ -10,7 +10,7 @@ from edgegate_operator.core.metrics import Metrics
 from edgegate_operator.core.plan import Plan, Plane
 from edgegate_operator.core.queue import Backoff
 from edgegate_operator.kinds import NAMESPACE, Kind, Obj
-from edgegate_operator.names import CLUSTER_LABEL, NAME_LABEL, NAMESPACE_LABEL, cluster_label, namespace_for
+from edgegate_operator.names import CLUSTER_LABEL, NAME_LABEL, NAMESPACE_LABEL, cluster_label, namespace_for, origin_key
 from edgegate_operator.settings import Settings
 
 
@@ -40,6 +40,10 @@ class Site:
         space = self.up(NAMESPACE).get("", namespace)
         return namespace_for(space) if space else None
 
+    def made_from(self, kind: Kind, namespace: str, name: str) -> list[Obj]:
+        """Return the downstream objects of a kind whose labels name that upstream object of this project."""
+        return self.down(kind).find("origin", origin_key(cluster_label(self.project), namespace, name))
+
     def origin(self, obj: Obj) -> tuple[str, str] | None:
         """Return namespace and name of the upstream object of a downstream one; None if it is not this project's."""
         labels = obj["metadata"].get("labels") or {}
@@ -62,6 +66,8 @@ class Watch:
     """Which kind."""
     wake: Callable[[Site, Obj], Names]
     """Asked for the object before and after the change."""
+    about: Callable[[Obj], object] | None = None
+    """What of the object matters: a change that leaves it equal wakes nobody. None: everything."""
 
 
 def itself(_site: Site, obj: Obj) -> Names:

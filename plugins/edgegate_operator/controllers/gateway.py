@@ -2,7 +2,7 @@
 
 import time
 
-from edgegate_operator import faults
+from edgegate_operator import conditions, faults
 from edgegate_operator.controllers import gatewaydns, listeners
 from edgegate_operator.controllers.gatewaydecision import Seen, decide, prepare
 from edgegate_operator.controllers.gatewaymetrics import forget, record
@@ -33,8 +33,7 @@ def _gather(site: Site, request: Request) -> Seen | None:
     if gateway is None or below is None:
         return None
     klass = site.up(GATEWAY_CLASS).get("", gateway["spec"]["gatewayClassName"])
-    made = [obj for obj in site.down(CERTIFICATE).all(below) if site.origin(obj) == (space, name)]
-    certificates_by_name = {obj["metadata"]["name"]: obj for obj in made}
+    certificates_by_name = {obj["metadata"]["name"]: obj for obj in site.made_from(CERTIFICATE, space, name)}
     secrets = {key: obj for key in certificates_by_name if (obj := site.down(SECRET).get(below, key))}
     return Seen(
         project=site.project,
@@ -49,8 +48,19 @@ def _gather(site: Site, request: Request) -> Seen | None:
         endpoint=site.down(DNS_ENDPOINT).get(below, name),
         certificates=certificates_by_name,
         secrets=secrets,
-        claims=site.down(CONFIG_MAP).all(site.settings.gateway.downstream_hostname_accounting_namespace),
+        claims=_claims(site, gateway),
     )
+
+
+def _claims(site: Site, gateway: Obj) -> list[Obj]:
+    """Return the claims of the host names that a Gateway declares, and those that it holds."""
+    space = site.settings.gateway.downstream_hostname_accounting_namespace
+    meta, hostnames = gateway["metadata"], {item.get("hostname") for item in gateway["spec"]["listeners"]}
+    wanted = [site.down(CONFIG_MAP).get(space, name) for name in hostnames if name]
+    held = [
+        o for o in site.made_from(CONFIG_MAP, meta["namespace"], meta["name"]) if o["metadata"]["namespace"] == space
+    ]
+    return list({obj["metadata"]["name"]: obj for obj in (*held, *wanted) if obj}.values())
 
 
 def _reconcile(site: Site, request: Request, do: Do) -> Plan:
@@ -88,6 +98,18 @@ def _covered(site: Site, domain: Obj) -> Names:
     for gateway in site.up(GATEWAY).all(domain["metadata"]["namespace"]):
         if any(i.get("hostname") and listeners.covers(domain, i["hostname"]) for i in gateway["spec"]["listeners"]):
             yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _ownership(domain: Obj) -> object:
+    """Return what of a Domain matters to Gateways; its attempts do not."""
+    status = domain.get("status") or {}
+    return conditions.is_true(domain, "Verified"), status.get("nameservers"), status.get("apex")
+
+
+def _authority(zone: Obj) -> object:
+    """Return what of a zone matters to Gateways; the count of its records does not."""
+    state = [conditions.is_true(zone, kind) for kind in ("Accepted", "Programmed")]
+    return state, (zone.get("status") or {}).get("nameservers"), zone["metadata"].get("deletionTimestamp")
 
 
 def _source(_site: Site, record_set: Obj) -> Names:
@@ -132,8 +154,8 @@ def controller(settings: Settings) -> Controller:
             Watch(Plane.UP, NAMESPACE, _renamed_namespace),
             Watch(Plane.UP, GATEWAY_CLASS, _of_class),
             Watch(Plane.UP, HTTP_ROUTE, _parents),
-            Watch(Plane.UP, DOMAIN, _covered),
-            Watch(Plane.UP, DNS_ZONE, _of_namespace),
+            Watch(Plane.UP, DOMAIN, _covered, about=_ownership),
+            Watch(Plane.UP, DNS_ZONE, _of_namespace, about=_authority),
             Watch(Plane.UP, DNS_RECORD_SET, _source),
             Watch(Plane.DOWN, GATEWAY, origin),
             Watch(Plane.DOWN, CERTIFICATE, origin),

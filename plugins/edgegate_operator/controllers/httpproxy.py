@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterator
 
 from edgegate_operator import faults, names, validation
-from edgegate_operator.controllers.proxyobjects import gateway_of, route_of, slices_of
+from edgegate_operator.controllers.gatewaydns import HOSTNAME, SOURCE
+from edgegate_operator.controllers.proxyobjects import gateway_of, route_of, slice_names, slices_of
 from edgegate_operator.controllers.proxystatus import Seen, proxy_status
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status, Step, removal
@@ -101,40 +102,36 @@ def _gather(site: Site, request: Request) -> Seen | None:
     proxy = site.up(HTTP_PROXY).get(space, name)
     if proxy is None:
         return None
-    prefix = f"{name}-"
-    near = [obj for obj in site.up(ENDPOINT_SLICE).all(space) if obj["metadata"]["name"].startswith(prefix)]
-    slices = {obj["metadata"]["name"]: obj for obj in near if _owned(proxy, obj) or _would_write(proxy, obj)}
-    below = site.downstream_namespace(space)
-    certificates = {
-        obj["metadata"]["name"]: obj
-        for obj in (site.down(CERTIFICATE).all(below) if below else [])
-        if site.origin(obj) == (space, name)
-    }
+    owned = site.up(ENDPOINT_SLICE).find("owner", proxy["metadata"]["uid"])
+    taken = [site.up(ENDPOINT_SLICE).get(space, wanted) for wanted in slice_names(proxy)]
+    slices = {obj["metadata"]["name"]: obj for obj in (*owned, *taken) if obj}
+    certificates = {obj["metadata"]["name"]: obj for obj in site.made_from(CERTIFICATE, space, name)}
     return Seen(
         proxy=proxy,
         gateway=site.up(GATEWAY).get(space, name),
         route=site.up(HTTP_ROUTE).get(space, name),
         slices=slices,
         certificates=certificates,
-        records=records_of(site, space, name),
+        records=_records(site, space, name),
     )
 
 
-def _would_write(proxy: Obj, obj: Obj) -> bool:
-    rule, _, backend = obj["metadata"]["name"].removeprefix(proxy["metadata"]["name"] + "-").partition("-")
-    rules = proxy["spec"].get("rules") or []
-    return rule.isdigit() and backend.isdigit() and int(rule) < len(rules)
-
-
-def records_of(site: Site, namespace: str, gateway: str) -> dict[str, Obj]:
+def _records(site: Site, namespace: str, gateway: str) -> dict[str, Obj]:
     """Return the DNSRecordSets made for a Gateway, by host name."""
-    found = {}
-    for obj in site.up(DNS_RECORD_SET).all(namespace):
-        labels = obj["metadata"].get("labels") or {}
-        hostname = (obj["metadata"].get("annotations") or {}).get("dns.datumapis.com/hostname")
-        if hostname and labels.get("dns.datumapis.com/source-name") == gateway:
-            found[hostname] = obj
-    return found
+    found = site.up(DNS_RECORD_SET).find("source", f"{namespace}/{gateway}")
+    return {name: obj for obj in found if (name := (obj["metadata"].get("annotations") or {}).get(HOSTNAME))}
+
+
+def _source(record: Obj) -> Iterator[str]:
+    """Yield the Gateway of a DNSRecordSet, for an index."""
+    name = (record["metadata"].get("labels") or {}).get(SOURCE)
+    if name:
+        yield f"{record['metadata']['namespace']}/{name}"
+
+
+def _owners(obj: Obj) -> Iterator[str]:
+    """Yield the uids of an object's owners, for an index."""
+    yield from (owner["uid"] for owner in obj["metadata"].get("ownerReferences") or [])
 
 
 def _reconcile(site: Site, request: Request, _do: Do) -> Plan:
@@ -152,8 +149,8 @@ def _users_of_connector(site: Site, connector: Obj) -> Names:
 
 def _record(site: Site, obj: Obj) -> Names:
     labels = obj["metadata"].get("labels") or {}
-    if "dns.datumapis.com/source-name" in labels and not site.settings.has(faults.RECORD_STATUS_UNREAD):
-        yield obj["metadata"]["namespace"], labels["dns.datumapis.com/source-name"]
+    if SOURCE in labels and not site.settings.has(faults.RECORD_STATUS_UNREAD):
+        yield obj["metadata"]["namespace"], labels[SOURCE]
 
 
 def controller(settings: Settings) -> Controller:
@@ -174,5 +171,9 @@ def controller(settings: Settings) -> Controller:
             Watch(Plane.UP, CONNECTOR, _users_of_connector),
             Watch(Plane.UP, DNS_RECORD_SET, _record),
             Watch(Plane.DOWN, CERTIFICATE, origin),
+        ),
+        indexes=(
+            (Plane.UP, DNS_RECORD_SET, "source", _source),
+            (Plane.UP, ENDPOINT_SLICE, "owner", _owners),
         ),
     )

@@ -58,7 +58,7 @@ def _gather(site: Site, request: Request) -> routes.Seen | None:
     if route is None or down is None:
         return None
     kinds = (SERVICE, ENDPOINT_SLICE, BACKEND_TLS, HTTP_ROUTE_FILTER)
-    made = tuple(obj for kind in kinds for obj in site.down(kind).all(down) if _made_from(site, obj, space, name))
+    made = tuple(obj for kind in kinds for obj in site.made_from(kind, space, name) if _is_of_route(obj))
     gateways, below = _gateways(site, route), site.down(HTTP_ROUTE).get(down, name)
     return routes.Seen(
         project=site.project,
@@ -72,9 +72,8 @@ def _gather(site: Site, request: Request) -> routes.Seen | None:
     )
 
 
-def _made_from(site: Site, obj: Obj, namespace: str, name: str) -> bool:
-    labels = obj["metadata"].get("labels") or {}
-    return labels.get(names.KIND_LABEL) == HTTP_ROUTE.kind and site.origin(obj) == (namespace, name)
+def _is_of_route(obj: Obj) -> bool:
+    return bool((obj["metadata"].get("labels") or {}).get(names.KIND_LABEL) == HTTP_ROUTE.kind)
 
 
 def _reconcile(site: Site, request: Request, _do: Do) -> Plan:

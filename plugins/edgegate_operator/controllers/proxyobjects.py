@@ -62,6 +62,12 @@ def _slice(proxy: Obj, rule: int, number: int, backend: Obj) -> Obj:
     return found
 
 
+def slice_names(proxy: Obj) -> list[str]:
+    """Return the names of the EndpointSlices of a proxy, whether it is valid or not."""
+    rules = enumerate(proxy["spec"].get("rules") or [])
+    return [_slice_name(proxy, i, j) for i, rule in rules for j, _ in enumerate(rule.get("backends") or [])]
+
+
 def slices_of(proxy: Obj) -> Iterator[Obj]:
     """Yield the EndpointSlice of each backend that has an endpoint."""
     for rule_number, rule in enumerate(proxy["spec"]["rules"]):
