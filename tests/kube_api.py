@@ -59,6 +59,8 @@ class KubeApi:
     """What the next watches do instead of working."""
     controllers: list[Callable[[Manifest], None]] = field(default_factory=list)
     """Each may change an object that was written, before anybody sees it."""
+    on_removal: Callable[[Ref], object] = lambda ref: None
+    """What a controller does when an object is gone."""
     version: int = 100
     history: list[Event] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -84,6 +86,7 @@ class KubeApi:
             if ref.kind == kinds.NAMESPACE:
                 for inside in [one for one in self.objects if one.namespace == ref.name]:
                     self.remove(inside)
+            self.on_removal(ref)
 
     def _tell(self, kind: str, manifest: Manifest) -> None:
         self.version += 1

@@ -33,6 +33,10 @@ class Proxy:
         metadata, status = pod["metadata"], pod.get("status") or {}
         return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"))
 
+    def describe(self) -> str:
+        """Return its state in a few words."""
+        return f"{self.name} ({'ready' if self.ready else 'not ready'}, {self.address or 'no address'})"
+
     def admin(self) -> EnvoyAdmin:
         """Return the admin interface of its Envoy."""
         return EnvoyAdmin(f"http://{self.address}:{ADMIN_PORT}")
@@ -72,10 +76,17 @@ class Proxies:
         return self._heard(lambda proxy: proxy.uid not in old, within)
 
     def _heard(self, wanted: Callable[[Proxy], bool], within: float) -> Proxy:
-        def look() -> Proxy | None:
-            return next((proxy for proxy in self.all() if wanted(proxy) and _has_heard(proxy)), None)
+        seen: list[Proxy] = []
 
-        return wait_until("a proxy that has its listeners", look, deadline=Deadline.after(within), every=0.05)
+        def look() -> Proxy | None:
+            seen[:] = self.all()
+            return next((proxy for proxy in seen if wanted(proxy) and _has_heard(proxy)), None)
+
+        def last() -> str:
+            return ", ".join(proxy.describe() for proxy in seen) or "no proxy pod"
+
+        what = "a proxy that has its listeners"
+        return wait_until(what, look, deadline=Deadline.after(within), last=last, every=0.05)
 
 
 def _has_heard(proxy: Proxy) -> bool:
