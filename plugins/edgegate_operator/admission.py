@@ -12,7 +12,7 @@ from edgegate_operator.settings import Settings
 from edgegate_operator.site import Site
 
 NAME = "edgegate-operator"
-VALIDATE_DOMAIN, DEFAULT_GATEWAY = "/validate-domain", "/default-gateway"
+VALIDATE_DOMAIN, DEFAULT_GATEWAY = "validate-domain", "default-gateway"
 ALLOWED: Obj = {"allowed": True}
 
 
@@ -78,7 +78,7 @@ def with_defaults(gateway: Obj, settings: Settings) -> Obj:
 
 def review(sites: dict[str, Site], settings: Settings, path: str, request: Any) -> Obj:
     """Return the response to one review; the path ends with the project."""
-    what, _, project = path.rpartition("/")
+    _, what, project = path.split("/", 2)  # a project may have slashes in its name
     site, space = sites[project], request.get("namespace", "")
     if what == DEFAULT_GATEWAY:
         return with_defaults(request["object"], settings)
@@ -90,7 +90,7 @@ def review(sites: dict[str, Site], settings: Settings, path: str, request: Any) 
 
 
 def _hook(name: str, path: str, project: str, server: WebhookServer, rule: Obj, settings: Settings) -> Obj:
-    url = f"https://{settings.webhook.host}:{server.port}{path}/{project}"
+    url = f"https://{settings.webhook.host}:{server.port}/{path}/{project}"
     return {
         "name": name,
         "clientConfig": {"url": url, "caBundle": server.ca_bundle},

@@ -73,7 +73,7 @@ class StillSite(Site):
 
 def reviewed(path: str, request: Obj, *switched_on: str) -> Obj:
     config = settings(*switched_on)
-    sites: dict[str, Site] = {"single": StillSite("single", Planes({}, {}), config, Metrics())}
+    sites: dict[str, Site] = {n: StillSite(n, Planes({}, {}), config, Metrics()) for n in ("single", "org/two")}
     return admission.review(sites, config, path, request)
 
 
@@ -84,6 +84,7 @@ def test_a_review_is_about_the_project_of_its_path() -> None:
         "object": obj(kinds.DOMAIN, "n", spec={"domainName": "shop.test"}),
     }
     assert reviewed("/validate-domain/single", create)["allowed"] is False
+    assert reviewed("/validate-domain/org/two", create)["allowed"] is False
     assert reviewed("/validate-domain/single", create, faults.DUPLICATE_DOMAIN_ADMITTED)["allowed"] is True
     assert reviewed("/validate-domain/single", create | {"namespace": "tenant-b"})["allowed"] is True
     delete = {"operation": "DELETE", "namespace": "tenant-a", "oldObject": domain("shop.test")}

@@ -3,6 +3,7 @@
 import base64
 import ipaddress
 import json
+import logging
 import ssl
 import tempfile
 import threading
@@ -17,6 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from edgegate_operator.core.serve import HttpServer
+
+LOG = logging.getLogger("edgegate_operator.webhook")
 
 VALID = timedelta(days=365)
 """Life of the certificate; a new process makes a new one."""
@@ -64,6 +67,7 @@ class WebhookServer:
                     asked = json.loads(self.rfile.read(min(length, LARGEST)))
                     answer = review(self.path.partition("?")[0], asked["request"]) | {"uid": asked["request"]["uid"]}
                 except (ValueError, KeyError, TypeError) as error:
+                    LOG.warning("review %s: %r", self.path, error)
                     return self._send(400, {"error": str(error)})
                 kind = {"apiVersion": asked["apiVersion"], "kind": asked["kind"]}
                 return self._send(200, kind | {"response": answer})
