@@ -3,16 +3,22 @@
 import base64
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from edgegate.artifacts.artifact import Artifact, Manifest
+from edgegate.clusters.plane import ControlPlane
 from edgegate.components.launch import Launch
+from edgegate.components.pki import Authority
+from edgegate.edge.tenant import CANARY, Site, Tenant
 from edgegate.errors import LabRequestFailed
 from edgegate.lab import Lab, ProcessSpec, ProcessStatus
 from edgegate.lab.record import Record
 from edgegate.pins import Chosen, Selection
+from edgegate.records import Answer, Certificate, Versions
+from edgegate.report.gate import Gate
 
 VERSIONS = {
     "kubernetes": "1.35.4",
@@ -156,3 +162,81 @@ def launch(lab: FakeLab, **versions: str) -> Launch:
 def as_json(text: str | bytes) -> Any:
     """Return what a JSON text says."""
     return json.loads(text)
+
+
+class FakeTenant(Tenant):
+    """A tenant whose answers are scripted; it notes how it was changed."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Begin as one that is served rightly."""
+        plane = ControlPlane("downstream", folder / "none")
+        super().__init__(name, f"{name}-1", plane, Site("10.88.7.8", folder / "ca.crt"))
+        self.changes: list[str] = []
+        """What was done to it, oldest first."""
+        self.canary = ""
+        """Value of its last edit."""
+        self.answers: Callable[[str, bool, str], Answer] = lambda method, tls, host: self.right(method, tls)
+        """Method, TLS and host to what comes back."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the fingerprint of its certificate."""
+        return f"print of {self.name}"
+
+    def right(self, method: str = "GET", tls: bool = False, **more: Any) -> Answer:
+        """Return its own answer, with fields replaced."""
+        headers = (("x-edgegate-origin", self.marker), (CANARY, self.canary))
+        certificate = certificate_of(self.fingerprint) if tls else None
+        url = f"{'https' if tls else 'http'}://{self.host}/"
+        made = Answer(method, url, "10.88.7.8:80", 0.0, 0.001, 200, headers, certificate=certificate)
+        return replace(made, **more)
+
+    def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0) -> Any:
+        """Return what asks for the scripted answers."""
+        return FakeProbe(lambda method: self.answers(method, tls, host or self.host))
+
+    def edit_route(self, value: str) -> None:
+        """Note the edit; from now on right answers show it."""
+        self.changes.append("edit")
+        self.canary = value
+
+    def add_host(self, authority: Authority, label: str) -> str:
+        """Note the listener."""
+        self.changes.append("add")
+        return f"{label}.{self.host}"
+
+    def drop_hosts(self) -> None:
+        """Note that it is gone."""
+        self.changes.append("drop")
+
+
+@dataclass
+class FakeProbe:
+    """Asks a function."""
+
+    answer: Callable[[str], Answer]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close nothing."""
+
+    def request(self, method: str, path: str = "/") -> Answer:
+        """Return the answer."""
+        return self.answer(method)
+
+    def get(self, path: str = "/") -> Answer:
+        """Return the answer."""
+        return self.answer("GET")
+
+
+def certificate_of(fingerprint: str) -> Certificate:
+    """Return a certificate with that fingerprint."""
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    return Certificate(fingerprint, "CN=a", "CN=ca", ("a",), when, when)
+
+
+def notebook() -> Gate:
+    """Return the notebook of a scenario."""
+    return Gate("test", versions=lambda: Versions({"envoy": "1.38.3"}), again="pytest")

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.components.pki import Authority
@@ -87,22 +87,30 @@ class Guard:
             wait_for_answer(probe, right, what=what, within=deadline)
 
     def _still_dark(self) -> dict[str, Answer]:
-        """Wait until every neighbour is served, over HTTP and HTTPS; return the wrong answers of those that are not."""
-        wrong: dict[str, Answer] = {}
+        """Wait until every neighbour is served, over HTTP and HTTPS, and stays so; return the last wrong answers.
+
+        One that flickers until the end is dark too, even when its very last answer was right.
+        """
+        last: dict[str, Answer] = {}
 
         def all_served() -> bool:
-            wrong.clear()
+            wrong = {}
             for tenant in self._neighbours:
                 for tls in (False, True):
                     with tenant.probe(tls=tls, timeout=_IMPATIENT) as probe:
                         answer = probe.get("/")
                     if not served(tenant, answer):
                         wrong[f"{tenant.name} {'https' if tls else 'http'}"] = answer
+            if wrong:
+                last.clear()
+                last.update(wrong)
             return not wrong
 
-        with suppress(NeverReady):
+        try:
             wait_until("neighbours served", all_served, deadline=self._limits.relit, in_a_row=STEADY)
-        return wrong
+        except NeverReady:
+            return last
+        return {}
 
     def _targets(self) -> list[Target]:
         targets = []
