@@ -9,7 +9,8 @@ import pytest
 
 from edgegate.clock import Deadline
 from edgegate.clusters.kinds import GATEWAY, HTTP_ROUTE, NAMESPACE, POD, SECRET, SECURITY_POLICY, Kind, Ref
-from edgegate.clusters.plane import ControlPlane, Manifest, conditions, is_true, summary
+from edgegate.clusters.plane import ControlPlane, Manifest, conditions, is_true
+from edgegate.clusters.status import summary
 from edgegate.errors import EnvironmentFault, NeverReady, PlaneRefused, PlaneUnreachable
 from kube_api import Handler, KubeApi, condition, kubeconfig, serve
 from servers import Script, free_port, reset
@@ -349,6 +350,14 @@ def test_an_object_without_conditions(status: object) -> None:
     assert conditions(fresh) == {}
     assert not is_true(fresh, "Programmed")
     assert summary(fresh) == "no conditions yet"
+
+
+@pytest.mark.parametrize("holder", ["parents", "ancestors"])
+def test_routes_and_policies_have_conditions_for_each_of_those_they_belong_to(holder: str) -> None:
+    one: Manifest = {}
+    condition(one, "Accepted", "False", message="secret not found")
+    found = {"metadata": {}, "status": {holder: [one["status"], {"conditions": None}]}}
+    assert summary(found) == "Accepted=False (Test: secret not found)"
 
 
 def test_no_object_has_no_conditions() -> None:

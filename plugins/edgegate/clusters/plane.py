@@ -14,6 +14,9 @@ from kubernetes.client.exceptions import ApiException
 
 from edgegate.clock import Deadline, show_duration
 from edgegate.clusters.kinds import NAMESPACE, Kind, Ref
+from edgegate.clusters.status import conditions as conditions
+from edgegate.clusters.status import is_true as is_true
+from edgegate.clusters.status import summary
 from edgegate.errors import NeverReady, PlaneRefused, PlaneUnreachable
 
 Manifest = dict[str, Any]
@@ -272,29 +275,3 @@ def _reason(text: bytes) -> str:
         return str(json.loads(text).get("message"))
     except (ValueError, AttributeError):
         return text.decode(errors="replace")[:500]
-
-
-def conditions(manifest: Manifest | None) -> dict[str, Manifest]:
-    """Return an object's conditions by type; empty while it has none (`status.conditions` may be null)."""
-    status = (manifest or {}).get("status") or {}
-    return {condition["type"]: condition for condition in status.get("conditions") or []}
-
-
-def is_true(manifest: Manifest | None, condition: str) -> bool:
-    """Tell whether a condition is True for the object's present generation."""
-    found = conditions(manifest).get(condition)
-    if manifest is None or found is None or found["status"] != "True":
-        return False
-    generation = manifest["metadata"].get("generation", 0)
-    return bool(found.get("observedGeneration", generation) >= generation)
-
-
-def summary(manifest: Manifest | None) -> str:
-    """Return what an object's conditions say, and what keeps it from going away, in one line for an error text."""
-    if manifest is None:
-        return "no such object"
-    said = [f"{c['type']}={c['status']} ({c.get('reason')}: {c.get('message')})" for c in conditions(manifest).values()]
-    metadata = manifest.get("metadata") or {}
-    if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
-        said.append(f"being deleted, finalizers: {', '.join(metadata['finalizers'])}")
-    return "; ".join(said) or "no conditions yet"
