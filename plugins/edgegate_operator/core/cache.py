@@ -15,8 +15,9 @@ Handler = Callable[[Obj | None, Obj | None], None]
 Index = Callable[[Obj], Iterable[str]]
 """Values under which an object can be found."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 10.0
-"""Seconds between attempts to reach an API server that does not answer; doubled each time."""
+FIRST_PAUSE, LONGEST_PAUSE, STARTING_PAUSE = 0.05, 2.0, 0.3
+"""Seconds between attempts to reach an API server that does not answer; doubled each time, up to the second one, or to
+the third one until the first list: an API server that has just started answers 429 for some kinds for seconds."""
 ABSENT_PAUSE = 30.0
 """Seconds until we look again for a kind that the API server does not serve."""
 BURIED = 512
@@ -172,10 +173,10 @@ class Cache:
                 self._stop.wait(ABSENT_PAUSE)
             except Exception as error:  # whatever it was: a cache that ends is an operator that is frozen
                 self.trouble = str(error)
-                if not self._stop.is_set():
+                if not self._stop.is_set() and self.synced.is_set():
                     LOG.warning("%s on %s: %s", self.kind.plural, self.cluster.name, error)
                 self._stop.wait(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
+                pause = min(pause * 2, LONGEST_PAUSE if self.synced.is_set() else STARTING_PAUSE)
 
     def stop(self) -> None:
         """Let `run` return soon."""
