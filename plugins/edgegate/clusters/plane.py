@@ -14,10 +14,10 @@ from kubernetes.client.exceptions import ApiException
 
 from edgegate.clock import Deadline, show_duration
 from edgegate.clusters.kinds import NAMESPACE, Kind, Ref
-from edgegate.clusters.status import conditions as conditions
-from edgegate.clusters.status import is_true as is_true
-from edgegate.clusters.status import summary
+from edgegate.clusters.status import conditions, is_true, summary
 from edgegate.errors import NeverReady, PlaneRefused, PlaneUnreachable
+
+__all__ = ["ControlPlane", "Manifest", "conditions", "is_true"]
 
 Manifest = dict[str, Any]
 FIELD_MANAGER = "edgegate"
@@ -138,12 +138,17 @@ class ControlPlane:
         raise NeverReady(f"{self.name}: {what}", limit=show_duration(within), last=summary(last))
 
     def follow(self, ref: Ref, deadline: Deadline) -> Iterator[Manifest | None]:
-        """Yield an object's present state and then each change, None when it is gone, until the deadline."""
+        """Yield an object's present state and then each change, None when it is gone, until the deadline.
+
+        What it is like at the deadline is yielded last, so that nobody gives up without a look.
+        """
         field = {"fieldSelector": f"metadata.name={ref.name}"}
         collection = self.collection(ref.kind, ref.namespace)
-        while deadline.left() > 0:
+        while True:
             listed = self.request("GET", collection, query=field)
             yield listed["items"][0] if listed["items"] else None
+            if deadline.left() <= 0:
+                return
             version = listed["metadata"]["resourceVersion"]
             for kind, found in self.events(collection, {**field, "resourceVersion": version}, deadline):
                 yield None if kind == "DELETED" else found
