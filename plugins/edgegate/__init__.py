@@ -10,6 +10,7 @@ from edgegate.stages import Stage
 if TYPE_CHECKING:
     from edgegate.edge import Edge
     from edgegate.edge.customer import Customer
+    from edgegate.edge.customer_login import CustomerLogin
     from edgegate.edge.guard import Guard
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.objects import Apply
-    from edgegate.fixtures.proxies import CustomerFactory, DomainFactory, HttpProxyFactory, ZoneFactory
+    from edgegate.fixtures.proxies import (
+        CustomerFactory,
+        CustomerLoginFactory,
+        DomainFactory,
+        HttpProxyFactory,
+        ZoneFactory,
+    )
     from edgegate.fixtures.tenants import OidcPolicyFactory, TenantFactory
     from edgegate.probes.convergence import Observers, StageClock
     from edgegate.slo import Slo
@@ -27,6 +34,8 @@ __all__ = [
     "Backend",
     "Customer",
     "CustomerFactory",
+    "CustomerLogin",
+    "CustomerLoginFactory",
     "Domain",
     "DomainFactory",
     "Edge",
@@ -58,6 +67,8 @@ _LATE = {
     "Backend": "edgegate.edge.http_proxy",
     "Customer": "edgegate.edge.customer",
     "CustomerFactory": "edgegate.fixtures.proxies",
+    "CustomerLogin": "edgegate.edge.customer_login",
+    "CustomerLoginFactory": "edgegate.fixtures.proxies",
     "Domain": "edgegate.edge.zone",
     "DomainFactory": "edgegate.fixtures.proxies",
     "Edge": "edgegate.edge",

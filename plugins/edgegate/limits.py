@@ -42,6 +42,9 @@ class Limits:
         "From a created HTTPProxy to trusted answers in a row for its custom host name",
         "the objective, 60 s, and more",
     )
+    released: float = _limit(
+        10, "From the arrival of what an object waited for to its effect on the wire", "within seconds, measured 1 s"
+    )
     zone_ready: float = _limit(
         30, "From a created DNSZone to a served zone whose Domain is verified", "5 s between two look-ups of a Domain"
     )

@@ -13,7 +13,7 @@ from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor
 from edgegate.components.bring_up import Additions, Planes
 from edgegate.components.graph import Step
-from edgegate.components.launch import BASE_ENVIRONMENT, Launch
+from edgegate.components.launch import BASE_ENVIRONMENT, DATA, Launch
 from edgegate.components.operator_choice import PACKAGE, OperatorChoice
 from edgegate.components.part import Part
 from edgegate.components.powerdns_api import PowerDnsApi
@@ -32,6 +32,7 @@ CLAIMS = "datum-downstream-gateway-hostnames"
 _CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
 _PORT = 8090
 _WEBHOOK_PORT = 9443
+_FAULTS = "operator.faults"
 ORIGIN = "origin"
 """The process that all customers without an origin of their own share."""
 ORIGIN_HOST = "origin.origins.test"
@@ -93,11 +94,22 @@ def wait_for_class(upstream: ControlPlane, within: float = 60.0) -> None:
 def spec(launch: Launch) -> ProcessSpec:
     """Return how ours is run."""
     file = launch.config("operator.yaml", yaml.safe_dump(_config(launch), sort_keys=False))
+    launch.config(_FAULTS, "\n".join(launch.operator.faults))
     faults = [word for name in launch.operator.faults for word in ("--fault", name)]
     environment = {**BASE_ENVIRONMENT, "PYTHONPATH": str(launch.operator.program.parent), "PYTHONUNBUFFERED": "1"}
     ready = Ready(kind="http", address=f"http://{launch.lab.net.lab_ip}:{_PORT}/readyz", limit=60)
     argv = (sys.executable, "-m", PACKAGE, "--config", file, *faults)
     return ProcessSpec(NAME, argv, env=environment, ready=ready, stop_grace=5)
+
+
+def switch_faults(launch: Launch) -> None:
+    """Let the operator of a running lab have the faults of this launch, and no others."""
+    if not launch.operator.is_reference:
+        return
+    running = launch.lab.get(f"{DATA}/config/{_FAULTS}").decode().split()
+    if tuple(running) != launch.operator.faults:
+        launch.lab.remove(NAME)
+        launch.lab.start(spec(launch))
 
 
 def _config(launch: Launch) -> Manifest:

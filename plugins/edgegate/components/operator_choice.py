@@ -61,10 +61,8 @@ class OperatorChoice:
         return chosen
 
     def __str__(self) -> str:
-        """Return it in a few words; equal words mean the same choice."""
-        if self.binary:
-            return f"nso:{self.binary}"
-        return f"{REFERENCE} with {'+'.join(self.faults)}" if self.faults else REFERENCE
+        """Return it in a few words. Faults are left out: they can be switched while an edge runs."""
+        return f"nso:{self.binary}" if self.binary else REFERENCE
 
     @property
     def is_reference(self) -> bool:

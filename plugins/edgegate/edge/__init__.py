@@ -3,7 +3,7 @@
 import fcntl
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import Self
@@ -16,7 +16,7 @@ from edgegate.components import control_plane, oidc_provider, prefixes
 from edgegate.components.bring_up import plane_of
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
-from edgegate.edge import sentinel
+from edgegate.edge import proxy_watch, sentinel
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
 from edgegate.edge.convergence import Convergence
@@ -192,6 +192,14 @@ class Edge:
     def convergence(self, customer: Customer, hosts: Sequence[str]) -> Convergence:
         """Return the stage clocks of host names whose proxies do not exist yet; see `Convergence`."""
         return Convergence(customer, hosts, self.dns, self.site.address)
+
+    def unharmed(self, gate: Gate, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
+        """Watch host names while a block runs: proxy, name, whether over TLS; see `proxy_watch.unharmed`."""
+        return proxy_watch.unharmed(gate, self.site.address, self.proxy(), *served)
+
+    def shut(self, gate: Gate, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
+        """Watch while a block runs that a host name gives nobody its content; see `proxy_watch.shut`."""
+        return proxy_watch.shut(gate, self.site.address, proxy, host)
 
     def budgets(self, load: str) -> Budgets:
         """Return what each stage may take with this operator and issuer, for one subject at a time or a `burst`.

@@ -16,6 +16,7 @@ import edgegate.components
 import edgegate.lab
 from edgegate import pins as pin_files
 from edgegate.artifacts import QUIET, Artifact, Progress, Store
+from edgegate.components import operator
 from edgegate.components.base_state import BaseStates, fingerprint
 from edgegate.components.bring_up import PINS, Planes, bring_up, planes
 from edgegate.components.graph import Step, Took
@@ -119,6 +120,8 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
         if lab is not None:
             lab.lease()
             launch = Launch.load(lab, *plan.made_of)
+            if operator.NAME in plan.parts.chosen:
+                operator.switch_faults(launch)
             return Opened(launch, planes(launch), how, time.monotonic() - began, ())
         launch, both, steps = _start(plan, run_key, done)
         return Opened(launch, both, "started", time.monotonic() - began, tuple(steps))

@@ -1,0 +1,101 @@
+"""A customer's login policy for an HTTPProxy, and the Secret that it needs, both in the customer's namespace."""
+
+import base64
+
+from edgegate.clusters import kinds
+from edgegate.clusters.plane import Manifest
+from edgegate.components.oidc_provider import OidcProvider
+from edgegate.edge.asking import wait_for_answer
+from edgegate.edge.http_proxy import HttpProxy
+from edgegate.edge.oidc_policy import CALLBACK, LOGOUT, SECRET_KEY, Target, accepted
+from edgegate.records import Answer
+from edgegate.report.gate import Gate
+
+HELD = "PendingSecret"
+"""The reason of a policy that waits for its Secret."""
+
+
+class CustomerLogin:
+    """One login policy; made by the fixture `customer_login`."""
+
+    def __init__(self, proxy: HttpProxy, target: Target, login: OidcProvider, host: str) -> None:
+        self.proxy, self.target, self.host = proxy, target, host
+        self.ref = proxy.customer.ref(kinds.SECURITY_POLICY, f"{proxy.name}-login")
+        self.secret = proxy.customer.ref(kinds.SECRET, f"{proxy.name}-oidc")
+        self.provider = login.issuer
+        self._client = login.register(f"https://{host}{CALLBACK}")
+        self._plane = proxy.customer.upstream
+
+    def __repr__(self) -> str:
+        return f"login policy {self.ref.namespace}/{self.ref.name} on the {self.target}"
+
+    def create(self) -> None:
+        """Create the policy; its Secret may be there or not."""
+        on = self.proxy.route if self.target is Target.ROUTE else self.proxy.gateway
+        oidc = {
+            "provider": {"issuer": self.provider},
+            "clientID": self._client.identifier,
+            "clientSecret": {"name": self.secret.name},
+            "redirectURL": f"https://{self.host}{CALLBACK}",
+            "logoutPath": LOGOUT,
+        }
+        target = {"group": "gateway.networking.k8s.io", "kind": on.kind.name, "name": on.name}
+        self._plane.create(self.ref.manifest({"targetRefs": [target], "oidc": oidc}))
+
+    def create_secret(self) -> None:
+        """Create the Secret, without any label of an operator's."""
+        value = base64.b64encode(self._client.secret.encode()).decode()
+        self._plane.create(self.secret.manifest(type="Opaque", data={SECRET_KEY: value}))
+
+    def delete_secret(self) -> None:
+        """Delete the Secret, and do not wait."""
+        self._plane.delete(self.secret)
+
+    def remove(self, within: float) -> None:
+        """Delete both and return when they are gone."""
+        self._plane.delete_and_wait(self.ref, self.secret, within=within)
+
+    def wait_held(self, within: float) -> Manifest:
+        """Return the policy's `Accepted` condition as soon as it says that the Secret is waited for.
+
+        Raises:
+            NeverReady: not within that many seconds.
+        """
+        found = self._plane.wait(self.ref, lambda one: _reason(one) == HELD, what=f"{self!r} held", within=within)
+        return accepted(found) or {}
+
+    def condition(self) -> Manifest:
+        """Return the policy's `Accepted` condition as it is now; empty while there is none."""
+        return accepted(self._plane.get(self.ref)) or {}
+
+    def plant(self, gate: Gate) -> None:
+        """Name the poison: the policy is there, and its Secret is not. Raises PoisonNotLive when that is not so."""
+        policy, secret = self._plane.get(self.ref), self._plane.get(self.secret)
+        gone = secret is None or "deletionTimestamp" in secret["metadata"]  # an operator's finalizer may hold it
+        evidence = f"policy {'there' if policy else 'missing'}, Secret {'gone' if gone else 'there'}"
+        gate.poison(f"{self!r} without its Secret", live=bool(policy) and gone, evidence=evidence)
+
+    @property
+    def on_the_edge(self) -> bool:
+        """Whether the edge cluster has a copy of the policy."""
+        copy = self.proxy.below(kinds.SECURITY_POLICY, self.ref.name)
+        return self.proxy.customer.downstream.get(copy) is not None
+
+    def asks(self, answer: Answer) -> bool:
+        """Say whether an answer sends the visitor to the provider."""
+        return answer.status == 302 and (answer.location or "").startswith(f"{self.provider}/")
+
+    def wait_asked(self, within: float) -> Answer:
+        """Return the first answer that sends the visitor to the provider. Raises NeverReady."""
+        with self.proxy.probe(self.host) as probe:
+            return wait_for_answer(probe, self.asks, what=f"{self.host} asks for login", within=within)
+
+    def wait_shut(self, within: float) -> Answer:
+        """Return the first answer that is not the origin's. Raises NeverReady."""
+        with self.proxy.probe(self.host) as probe:
+            what = f"{self.host} gives no content"
+            return wait_for_answer(probe, lambda one: not self.proxy.serves(one), what=what, within=within)
+
+
+def _reason(policy: Manifest | None) -> str:
+    return str((accepted(policy) or {}).get("reason", ""))

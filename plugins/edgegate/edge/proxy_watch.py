@@ -1,0 +1,70 @@
+"""Continuous looks at HTTPProxies while something happens: those that must go on, and those that must stay shut."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from edgegate.edge.http_proxy import HttpProxy
+from edgegate.edge.proxies import Proxy
+from edgegate.errors import WatchBroken
+from edgegate.probes.envoy import RejectionDelta
+from edgegate.probes.target import Target, both
+from edgegate.probes.watch import Watch
+from edgegate.records import Source
+from edgegate.report.gate import Gate
+from edgegate.traffic import WatchReport
+
+BLIND = 0.25
+"""Share of the time in which nobody looked, from which on a watch proves nothing."""
+
+
+@contextmanager
+def unharmed(gate: Gate, address: str, proxy: Proxy, *served: tuple[HttpProxy, str, bool]) -> Iterator[None]:
+    """Watch some host names while the block runs; whatever was wrong becomes a finding.
+
+    Right is: each look was answered with 200 by way of its own HTTPProxy, over TLS with a certificate for the name; and
+    the proxy refused no update.
+
+    Args:
+        gate: gets the findings.
+        address: where the edge answers.
+        proxy: the Envoy that serves.
+        served: HTTPProxy, host name, and whether over TLS.
+    """
+    targets = [_target(one, host, address, tls) for one, host, tls in served]
+    with proxy.admin() as admin, Watch([look for target in targets for look in both(target)]) as watch:
+        before = admin.rejected()
+        yield
+        watched = _trusted(watch.stop())
+        refused = RejectionDelta.between(before, admin.rejected())
+    for target in watched.targets:
+        seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
+        gate.check(Source.TRAFFIC, target.name, f"right in all {target.looks} looks", seen, right=target.ok)
+    gate.check(
+        Source.DATA_PLANE, "Envoy's configuration", "no update refused", refused.describe(), right=not refused.grown
+    )
+    gate.note(watched.describe())
+
+
+@contextmanager
+def shut(gate: Gate, address: str, proxy: HttpProxy, host: str) -> Iterator[None]:
+    """Watch a host name while the block runs: not one look may get the content of its origin."""
+    with Watch([_target(proxy, host, address, tls=False)]) as watch:
+        yield
+        watched = _trusted(watch.stop())
+    for target in watched.targets:
+        open_looks = target.looks - len(target.wrong)
+        expected = f"no content without login in any of {target.looks} looks"
+        seen = f"{open_looks} looks were answered 200 by its origin"
+        gate.check(Source.TRAFFIC, f"{host} shut", expected, seen, right=not open_looks)
+
+
+def _target(proxy: HttpProxy, host: str, address: str, tls: bool) -> Target:
+    name = f"{proxy.name} {'https' if tls else 'http'}://{host}"
+    return Target(name, address, host, marker=proxy.marker, tls=tls)
+
+
+def _trusted(watched: WatchReport) -> WatchReport:
+    """Return what was watched. Raises WatchBroken when nobody looked often enough."""
+    if watched.blind > BLIND * (watched.ended - watched.began):
+        raise WatchBroken(f"it could not look often enough: {watched.describe()}")
+    return watched
