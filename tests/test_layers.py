@@ -9,8 +9,8 @@ import edgegate
 PACKAGE = Path(edgegate.__file__).parent
 LAYERS = {
     **dict.fromkeys(("errors", "clock", "records", "command", "resources", "limits", "redaction", "traffic"), 0),
-    **dict.fromkeys(("stages", "budgets", "tables", "programs", "forms"), 0),
-    **dict.fromkeys(("pins", "settings", "slo", "waivers"), 1),
+    **dict.fromkeys(("stages", "budgets", "tables", "waivers", "programs", "forms"), 0),
+    **dict.fromkeys(("pins", "settings", "slo"), 1),
     "artifacts": 2,
     **dict.fromkeys(("lab", "probes"), 3),
     "clusters": 4,

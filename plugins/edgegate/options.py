@@ -1,9 +1,9 @@
 """The rows of `settings.SETTINGS` as pytest's flags and ini keys."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,9 +15,14 @@ from edgegate.pins.model import FROM_PINS
 from edgegate.report.folder import edgegate_version
 from edgegate.report.run import Asked, Run
 from edgegate.settings import BUILT_IN, SETTINGS, Kind, Setting, Settings, argparse_words, resolve
+from edgegate.slo import Slo
+from edgegate.slo import load as load_slo
+from edgegate.waivers import Waivers, load
+
+T = TypeVar("T")
 
 _INI_TYPES = {Kind.WORD: "string", Kind.SWITCH: "bool", Kind.PAIRS: "linelist", Kind.WORDS: "linelist"}
-_PATHS = {"run_dir", "pins", "dns_operator", "operator_crds"}
+_PATHS = {"run_dir", "pins", "waivers", "slo", "dns_operator", "operator_crds"}
 
 
 def register(parser: pytest.Parser) -> None:
@@ -73,6 +78,32 @@ def _known(chosen: Pins, component: str, version: str, origin: str) -> None:
         raise BadSetting(f"{origin} {component}={version}", str(fault)) from fault
 
 
+def waivers(settings: Settings) -> Waivers:
+    """Return the gates that are known to fail: of the file that was named, or of the one beside the pins.
+
+    Raises:
+        pytest.UsageError: the file is malformed.
+    """
+    beside = settings.pins.with_name("waivers.toml")
+    return _read(lambda: load(settings.waivers or (beside if beside.is_file() else None)))
+
+
+def slo(settings: Settings) -> Slo:
+    """Return the budgets of the stages.
+
+    Raises:
+        pytest.UsageError: the file is malformed.
+    """
+    return _read(lambda: load_slo(settings.slo))
+
+
+def _read(load_file: Callable[[], T]) -> T:
+    try:
+        return load_file()
+    except UsageFault as fault:
+        raise pytest.UsageError(str(fault)) from fault
+
+
 def asked(config: pytest.Config, settings: Settings, selection: Selection | None) -> Asked:
     """Return what the report says about the settings, and the command that runs a test again."""
     elsewhere = config.rootpath != config.invocation_params.dir
@@ -121,10 +152,11 @@ def _rows(settings: Settings) -> list[dict[str, str]]:
 
 
 def _again(settings: Settings) -> list[str]:
-    """Return the flags of every setting that makes the edge what it is, wherever it was set."""
+    """Return the flags of every setting that makes the edge or its verdict what it is, wherever it was set."""
     words = []
-    if settings.origin("pins") != BUILT_IN:
-        words += ["--edge-pins", str(settings.pins)]
+    for name in ("pins", "waivers", "slo"):
+        if settings.origin(name) != BUILT_IN:
+            words += [f"--edge-{name}", str(getattr(settings, name))]
     for component in settings.parts("set"):
         words += ["--edge-set", f"{component}={settings.set[component]}"]
     words += _operator(settings)

@@ -20,6 +20,7 @@ from edgegate.report.run import RUN, Run, gate_name, parts_of, uses_edge
 from edgegate.settings import Settings
 
 pytest_plugins = (
+    "edgegate.fixtures.budgets",
     "edgegate.fixtures.edge",
     "edgegate.fixtures.objects",
     "edgegate.fixtures.proxies",
@@ -45,16 +46,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _configure(config: pytest.Config) -> None:
+    from edgegate.fixtures.budgets import SLO
     from edgegate.fixtures.edge import SETTINGS
 
     settings = options.read(config)
     told: dict[str, Any] = getattr(config, "workerinput", {})
     config.stash[SETTINGS] = settings
+    config.stash[SLO] = options.slo(settings)
     config.stash[DIAGNOSTICS] = Diagnostics()
     config.stash[RUN] = Run(
         key=told.get("testrunuid", uuid.uuid4().hex),
         folder=RunFolder(Path(told.get("edgegate_run_dir") or settings.run_dir or new_run_dir(config.rootpath))),
         asked=options.asked(config, settings, None if told else options.select(settings)),
+        waivers=options.waivers(settings),
+        operator=settings.operator.partition(":")[0],
         worker=bool(told),
     )
     if not told:
@@ -140,10 +145,15 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: object) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Show an inconclusive test as what it is."""
-    if marking.is_inconclusive(report):
-        return "inconclusive", "I", ("INCONCLUSIVE", {"yellow": True})
-    return None
+    """Show an inconclusive test, and one that is known to fail, as what it is."""
+    return _SHOWN.get(marking.verdict_of(report))
+
+
+_SHOWN: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
+    Verdict.INCONCLUSIVE: ("inconclusive", "I", ("INCONCLUSIVE", {"yellow": True})),
+    Verdict.WAIVED: ("waived", "W", ("WAIVED", {"cyan": True})),
+}
+"""Verdict to category, letter and word, as pytest wants them; what is missing here is shown as ever."""
 
 
 class Arrivals:

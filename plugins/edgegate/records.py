@@ -16,6 +16,8 @@ class Verdict(StrEnum):
     PASS = "pass"  # noqa: S105 - a verdict, no secret
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
+    WAIVED = "waived"
+    """It failed, as is known and borne until a day."""
 
 
 class Source(StrEnum):

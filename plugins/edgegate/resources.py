@@ -7,6 +7,6 @@ _CHECKOUT = _HERE.parents[1]
 
 
 def resource(name: str) -> Path:
-    """Return the path of `pins.toml`, `slo.toml`, `manifests`, `native` or `e2e`, wherever this installation keeps it."""
+    """Return the path of `pins.toml`, `slo.toml`, `manifests`, `native` or `e2e`, wherever this installation has it."""
     installed = _HERE / "_data" / name
     return installed if installed.exists() else _CHECKOUT / name

@@ -89,6 +89,10 @@ SETTINGS: tuple[Setting, ...] = (
         Kind.PAIRS,
     ),
     Setting("pins", "File with the pinned versions, instead of the project's pins.toml", forms.file, "FILE"),
+    Setting(
+        "waivers", "File with gates that are known to fail, instead of waivers.toml beside pins", forms.file, "FILE"
+    ),
+    Setting("slo", "File with the budgets of the stages, instead of the project's slo.toml", forms.file, "FILE"),
     Setting("operator", "Operator under test: ours, or the real one's binary", forms.operator, "reference|nso:PATH"),
     Setting("dns_operator", "Binary of the real DNS operator, for `nso:`", forms.program, "PATH"),
     Setting("operator_crds", "Folder with the real operators' CRDs, for `nso:`", forms.crds, "FOLDER"),
@@ -115,6 +119,10 @@ class Settings:
     """Seconds that things may take."""
     pins: Path = field(default_factory=lambda: resource("pins.toml"))
     """The file with the pinned versions."""
+    waivers: Path | None = None
+    """The file with gates that are known to fail; None means `waivers.toml` beside the pins, if it is there."""
+    slo: Path = field(default_factory=lambda: resource("slo.toml"))
+    """The file with the budgets of the stages."""
     operator: str = REFERENCE
     """The operator under test: `reference`, or `nso:` and the path of its binary."""
     dns_operator: Path | None = None
@@ -245,7 +253,7 @@ def add_arguments(parser: argparse.ArgumentParser, names: Sequence[str]) -> None
 def argparse_words(setting: Setting) -> dict[str, Any]:
     """Return the keyword arguments of `add_argument` for a row; the default is None, which means "not given"."""
     shown = Settings().shown(setting.name)
-    built_in = f"built-in {shown}, " if shown and setting.name != "pins" else ""
+    built_in = f"built-in {shown}, " if shown and setting.name not in ("pins", "slo") else ""
     words: dict[str, Any] = {"help": f"{setting.help} ({built_in}{setting.env})", "default": None}
     if setting.kind is Kind.SWITCH:
         return {**words, "action": argparse.BooleanOptionalAction}

@@ -43,7 +43,9 @@ class Slo:
         if own is None:
             known = ", ".join(".".join(one) for one in self.stages)
             raise SloFault(self.path, f"budget.{operator}.{setting}.{load}", "is missing", f"it; there are {known}")
-        each: dict[Stage, Budget] = {stage: own.get(stage, self.end_to_end) for stage in Stage if stage is not Stage.CREATED}
+        each: dict[Stage, Budget] = {
+            stage: own.get(stage, self.end_to_end) for stage in Stage if stage is not Stage.CREATED
+        }
         return Budgets(f"{operator} {setting} {load}", each)
 
 

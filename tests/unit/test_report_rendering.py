@@ -11,7 +11,7 @@ NASTY = '</style><b>\x1b[31m & "quoted" \''
 
 def _test(name: str, verdict: str, reason: str | None = None, **more: Any) -> dict[str, Any]:
     faults = [{"phase": "setup", "reason": reason}] if verdict == "inconclusive" else []
-    told = {"seconds": 1.0, "phase": None, "bundle": None, "again": None, "gate": "g", "faults": faults}
+    told = {"seconds": 1.0, "phase": None, "bundle": None, "again": None, "gate": "g", "faults": faults, "waiver": None}
     return {"id": f"test_x.py::{name}", "verdict": verdict, "reason": reason, **Evidence().as_data(), **told, **more}
 
 
@@ -37,6 +37,7 @@ def _document(*tests: dict[str, Any], **more: Any) -> dict[str, Any]:
         "versions": {"asked": {}, "running": {}},
         "edge": {"ready_seconds": None, "how": None},
         "gates": gates if tests else [],
+        "waivers": [],
         "tests": list(tests),
         **more,
     }

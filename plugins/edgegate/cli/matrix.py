@@ -23,7 +23,7 @@ GATEWAYS = ("1.7.0", "1.8.3", "1.9.1")
 """One release of each minor line of Envoy Gateway that production may meet."""
 OLD_PROXY = "1.37.0"
 """The Envoy that production pins: every Envoy Gateway must be tried with it, because that is how #194 came about."""
-_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow", "waived": "cyan"}
 
 
 @dataclass(frozen=True)

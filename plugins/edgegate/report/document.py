@@ -12,8 +12,9 @@ from edgegate.report import junit, page, stages
 from edgegate.report.folder import SCHEMA, Document, edgegate_version, write_whole
 from edgegate.report.gate import Evidence
 from edgegate.report.run import Run, Tested
+from edgegate.waivers import Waiver
 
-WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS)
 
 
 def build(run: Run, *, exit_status: int) -> Document:
@@ -32,6 +33,7 @@ def build(run: Run, *, exit_status: int) -> Document:
             "versions": {"asked": run.asked.versions, "running": run.edge.get("versions", {})},
             "edge": {"ready_seconds": run.edge.get("seconds"), "how": run.edge.get("how")},
             "gates": _gates(run, tests),
+            "waivers": [{**one.as_data(), "used": _used(one, tests)} for one in run.waivers.waivers],
             "tests": [_test(run, one) for one in tests],
         }
     )
@@ -70,6 +72,11 @@ def _gates(run: Run, tests: list[Tested]) -> list[Document]:
     return sorted(gates, key=lambda gate: WORST_FIRST.index(Verdict(gate["verdict"])))
 
 
+def _used(waiver: Waiver, tests: list[Tested]) -> list[str]:
+    """Return the tests whose verdict a waiver has decided."""
+    return [one.id for one in tests if one.waiver.get("name") == waiver.name]
+
+
 def _test(run: Run, one: Tested) -> Document:
     return {
         "id": one.id,
@@ -79,6 +86,7 @@ def _test(run: Run, one: Tested) -> Document:
         "phase": one.phase or None,
         "reason": one.reason or None,
         "faults": one.faults,
+        "waiver": one.waiver or None,
         **(one.evidence or Evidence().as_data()),
         "bundle": one.bundle or None,
         "again": None if one.verdict is Verdict.PASS else run.asked.command([one.id]),

@@ -2,9 +2,11 @@
 
 Readers of junit know no third word. What is inconclusive must never look passed or skipped, and a `failure` says that
 the system is wrong; so it is an `error`, the word for "the test itself did not work", and its message says which.
-pytest's own `--junitxml` has the same message, but calls it `failure` when it came in the call.
+What is waived is `skipped`, as an expected failure is. pytest's own `--junitxml` has the same messages, but calls it
+`failure` when something was inconclusive in the call.
 """
 
+from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from edgegate.records import Verdict
@@ -18,8 +20,8 @@ def render(document: Document) -> str:
     counted = {word: sum(test["verdict"] == word for test in tests) for word in Verdict}
     head = (
         f'<testsuite name="edgegate" tests="{len(tests)}" failures="{counted[Verdict.FAIL]}" '
-        f'errors="{counted[Verdict.INCONCLUSIVE]}" skipped="0" time="{document["seconds"]:.3f}" '
-        f"timestamp={_attribute(document['started'])}>"
+        f'errors="{counted[Verdict.INCONCLUSIVE]}" skipped="{counted[Verdict.WAIVED]}" '
+        f'time="{document["seconds"]:.3f}" timestamp={_attribute(document["started"])}>'
     )
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>", head, *map(_case, tests)]
     return "\n".join([*lines, "</testsuite>", "</testsuites>\n"])
@@ -31,9 +33,16 @@ def _case(test: Document) -> str:
     head = f'<testcase classname={_attribute(group)} name={_attribute(name)} time="{test["seconds"]:.3f}"'
     if test["verdict"] == Verdict.PASS:
         return f"{head}/>"
-    tag, prefix = ("failure", "") if test["verdict"] == Verdict.FAIL else ("error", "inconclusive: ")
+    tag, prefix = _TAGS[test["verdict"]]
     reason = test["reason"] or "nothing was said"
     return f"{head}><{tag} message={_attribute(prefix + headline(reason))}>{_text(reason)}</{tag}></testcase>"
+
+
+_TAGS: Mapping[str, tuple[str, str]] = {
+    Verdict.FAIL: ("failure", ""),
+    Verdict.INCONCLUSIVE: ("error", "inconclusive: "),
+    Verdict.WAIVED: ("skipped", "waived: "),
+}
 
 
 def _text(text: str) -> str:

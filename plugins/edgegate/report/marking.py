@@ -16,6 +16,8 @@ from edgegate.records import Verdict
 from edgegate.report.gate import Gate
 from edgegate.report.outcome import fault_of, headline, reason
 from edgegate.report.run import GATE, RUN, Run, Tested, gate_name, uses_edge
+from edgegate.report.waiving import waive
+from edgegate.waivers import Waiver
 
 Report = pytest.TestReport
 EXTRA = "edgegate"
@@ -58,9 +60,21 @@ def mark(item: pytest.Item, call: pytest.CallInfo[Any], report: Report) -> Repor
         report.longrepr = f"inconclusive: {pointer or reason(fault)}"
     elif call.excinfo is not None and isinstance(call.excinfo.value, GateFailed):
         report.longrepr = str(call.excinfo.value)
+    waiver = _waiver(item, run) if fault is None and report.when == "call" and not report.skipped else None
     if fault is not None or uses_edge(item):
-        setattr(report, EXTRA, {**_extra(item, run, report, fault), "pointer": pointer is not None})
+        extra = {**_extra(item, run, report, fault), "pointer": pointer is not None}
+        if waiver is not None:
+            extra |= {"verdict": str(waive(report, waiver)), "waiver": waiver.as_data()}
+            extra["reason"] = str(report.longrepr) if report.failed else extra["reason"]
+        setattr(report, EXTRA, extra)
     return report
+
+
+def _waiver(item: pytest.Item, run: Run) -> Waiver | None:
+    """Return the waiver for a test, given the versions that really run."""
+    gate: Gate | None = item.stash.get(GATE, None)
+    running = gate.evidence.running if gate else run.edge.get("versions", {})
+    return run.waivers.covering(gate_name(item), item.nodeid, run.operator, running)
 
 
 def keep(item: pytest.Item, call: pytest.CallInfo[Any], report: Report, write: Callable[[Path, str], object]) -> None:
@@ -69,7 +83,8 @@ def keep(item: pytest.Item, call: pytest.CallInfo[Any], report: Report, write: C
     A test that only points to another's root cause gets none. Trouble with the disk never hides the failure.
     """
     extra: dict[str, Any] = getattr(report, EXTRA, {})
-    if not report.failed or call.excinfo is None or not extra or extra["pointer"] or item.stash.get(KEPT, False):
+    wrong = report.failed or extra.get("verdict") == Verdict.WAIVED
+    if not wrong or call.excinfo is None or not extra or extra["pointer"] or item.stash.get(KEPT, False):
         return
     item.stash[KEPT] = True
     folder = item.config.stash[RUN].folder
@@ -91,9 +106,9 @@ def _trace(item: pytest.Item, error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))
 
 
-def is_inconclusive(report: object) -> bool:
-    """Say whether a report is one whose surroundings broke."""
-    return getattr(report, EXTRA, {}).get("verdict") == Verdict.INCONCLUSIVE
+def verdict_of(report: object) -> str:
+    """Return the verdict that a report carries; an empty text when it has none."""
+    return str(getattr(report, EXTRA, {}).get("verdict", ""))
 
 
 def add(run: Run, report: Report) -> None:
@@ -111,17 +126,18 @@ def add(run: Run, report: Report) -> None:
     tested.seconds += report.duration
     tested.evidence = extra["evidence"] or tested.evidence
     tested.bundle = extra["bundle"] or tested.bundle
+    tested.waiver = extra["waiver"] or tested.waiver
     if verdict is Verdict.INCONCLUSIVE:
         tested.faults.append({"phase": str(report.when), "reason": extra["reason"]})
     if _worse(verdict, tested.verdict):
         tested.verdict, tested.phase, tested.reason = verdict, report.when, extra["reason"]
 
 
-_NOTHING: dict[str, Any] = {"gate": "", "edge": {}, "evidence": {}, "bundle": ""}
+_NOTHING: dict[str, Any] = {"gate": "", "edge": {}, "evidence": {}, "bundle": "", "waiver": {}}
 
 
 def _worse(one: Verdict, other: Verdict) -> bool:
-    order = [Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL]
+    order = [Verdict.PASS, Verdict.WAIVED, Verdict.INCONCLUSIVE, Verdict.FAIL]
     return order.index(one) > order.index(other)
 
 
@@ -155,4 +171,5 @@ def _extra(item: pytest.Item, run: Run, report: Report, fault: EnvironmentFault 
         "edge": edge,
         "evidence": gate.evidence.as_data() if gate and report.when == "call" else {},
         "bundle": "",
+        "waiver": {},
     }

@@ -70,7 +70,16 @@ def _gates(document: Document) -> list[str]:
     if not rows:
         return ["<p>No test used the edge.</p>"]
     listed = table(["gate", "verdict", "tests", "time", "again"], rows, numbers=(2, 3))
-    return ["<h2>Gates</h2>", listed, *_stages(document["gates"]), "<h2>Tests</h2>"]
+    return ["<h2>Gates</h2>", listed, *_waivers(document["waivers"]), *_stages(document["gates"]), "<h2>Tests</h2>"]
+
+
+def _waivers(waivers: list[Document]) -> list[str]:
+    rows = [
+        [*(escape(one[key]) for key in ("name", "gate", "reason", "link", "expires")), str(len(one["used"]))]
+        for one in waivers
+    ]
+    listed = table(["waiver", "gate", "reason", "link", "until", "tests"], rows, numbers=(5,))
+    return ["<h2>Waivers</h2>", listed] if rows else []
 
 
 def _stages(gates: list[Document]) -> list[str]:
@@ -84,13 +93,14 @@ def _stages(gates: list[Document]) -> list[str]:
 
 
 def _worst_first(tests: list[Document]) -> list[Document]:
-    order = [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS]
+    order = [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS]
     return sorted(tests, key=lambda test: order.index(Verdict(test["verdict"])))
 
 
 def _test(test: Document) -> str:
     shown = "" if test["verdict"] == Verdict.PASS else " open"
     parts = [
+        _fact("Waiver", test["waiver"] and "{name}, until {expires}: {reason} {link}".format(**test["waiver"])),
         _fact("Poison", test["poison"] and f"{test['poison']['what']} (live: {test['poison']['evidence']})"),
         _phases(test),
         _findings(test["findings"]),

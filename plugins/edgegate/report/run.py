@@ -13,6 +13,7 @@ from edgegate.forms import PARTS
 from edgegate.records import Verdict
 from edgegate.report.folder import RunFolder
 from edgegate.report.gate import Gate
+from edgegate.waivers import Waivers
 
 INCONCLUSIVE_STATUS = 75
 """EX_TEMPFAIL of sysexits.h: the surroundings broke, a later try may work."""
@@ -59,6 +60,8 @@ class Tested:
     """`phase` and `reason` of each phase that was inconclusive, those of a test that also failed included."""
     evidence: dict[str, Any] = field(default_factory=dict)
     """What it told through the fixture `gate`."""
+    waiver: dict[str, Any] = field(default_factory=dict)
+    """The waiver that has decided, as plain values; empty when none has."""
     bundle: str = ""
     """Folder with diagnostics, relative to the run folder."""
 
@@ -73,6 +76,10 @@ class Run:
     """Where reports and diagnostics go."""
     asked: Asked
     """What the user asked for."""
+    waivers: Waivers = field(default_factory=Waivers)
+    """Gates that are known to fail."""
+    operator: str = "reference"
+    """Whose operator is under test: `reference` or `nso`."""
     worker: bool = False
     """Whether this process is an xdist worker; it tells its reports to the controller and writes none itself."""
     current: str = ""

@@ -12,6 +12,7 @@ COLOURS: Mapping[str, dict[str, bool]] = {
     Verdict.PASS: {"green": True},
     Verdict.FAIL: {"red": True, "bold": True},
     Verdict.INCONCLUSIVE: {"yellow": True},
+    Verdict.WAIVED: {"cyan": True},
 }
 SHOWN = 3
 """Tests or bundles that are named; what comes after is counted, and is in report.json."""
@@ -36,6 +37,7 @@ def summary(terminal: Terminal, document: Document, where: str) -> None:
         where: the run folder, as the user would type it.
     """
     _inconclusive(terminal, document, where)
+    _waived(terminal, document, where)
     if not document["gates"]:
         return
     terminal.write_sep("=", "edge verdicts")
@@ -69,6 +71,24 @@ def _inconclusive(terminal: Terminal, document: Document, where: str) -> None:
         if len(stopped) > SHOWN:
             terminal.write_line(f"and {len(stopped) - SHOWN} more for the same reason", yellow=True)
         for line in [*reason.splitlines(), *_bundles([test for _, test in stopped[:1]], where)]:
+            terminal.write_line(f"    {line}")
+
+
+def _waived(terminal: Terminal, document: Document, where: str) -> None:
+    """Write each waiver that was used once, with the tests that failed under it."""
+    waived = [test for test in document["tests"] if test["verdict"] == Verdict.WAIVED]
+    if waived:
+        terminal.write_sep("=", "waived: known to fail", cyan=True)
+    for waiver in document["waivers"]:
+        own = [test for test in waived if test["waiver"]["name"] == waiver["name"]]
+        for test in own[:SHOWN]:
+            terminal.write_line(test["id"], cyan=True, bold=True)
+        if len(own) > SHOWN:
+            terminal.write_line(f"and {len(own) - SHOWN} more by the same waiver", cyan=True)
+        if own:
+            terminal.write_line(f"    {waiver['name']}, until {waiver['expires']}: {waiver['reason']}")
+            terminal.write_line(f"    {waiver['link']}")
+        for line in _bundles(own[:1], where):
             terminal.write_line(f"    {line}")
 
 
