@@ -3,7 +3,7 @@
 import fcntl
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import Self
@@ -95,11 +95,17 @@ class Edge:
         return Site(gateway["status"]["addresses"][0]["value"], self.lab.folder / "ca.crt")
 
     def tenant(self, name: str) -> Tenant:
-        """Create a tenant with a host name of its own and return it once its Gateway is programmed."""
-        namespace = f"{name}-{secrets.token_hex(3)}"
-        tenants.build(namespace, self.downstream, self.lab, self.authority)
-        made = Tenant(name, namespace, self.downstream, self.site)
-        made.wait_programmed(self.limits.programmed)
+        """Create a tenant with a host name of its own and return it once its Gateway is programmed.
+
+        Raises:
+            NeverReady: it was not in time; nothing of it is left.
+        """
+        made = Tenant(name, f"{name}-{secrets.token_hex(3)}", self.downstream, self.site)
+        with ExitStack() as undo:
+            tenants.build(made.namespace, self.downstream, self.lab, self.authority)
+            undo.callback(self.remove_tenant, made)
+            made.wait_programmed(self.limits.programmed)
+            undo.pop_all()
         return made
 
     def remove_tenant(self, tenant: Tenant) -> None:
