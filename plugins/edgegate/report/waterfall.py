@@ -11,7 +11,7 @@ from edgegate.report.stages import standing
 SHOWN = 25
 """Subjects with a waterfall, the slowest first; report.json has them all."""
 OPEN = 3
-"""With so many subjects or fewer, each waterfall is open."""
+"""With so many subjects or fewer, each waterfall is open; with more, that of the slowest alone."""
 _KEY = (
     '<span class="key half"></span>half of the subjects <span class="key rest"></span>the rest '
     '<span class="key limit"></span>limits of p50 (short) and of max'
@@ -43,9 +43,11 @@ def subjects(group: Document) -> str:
     slowest = sorted(group["subjects"], key=_whole, reverse=True)
     if not slowest:
         return ""
-    shown = " open" if len(slowest) <= OPEN else ""
+    open_ones = len(slowest) if len(slowest) <= OPEN else 1
     about = ", ".join(part for part in (group["budgets"], group["during"]) if part)
-    falls = "".join(_subject(one, group["limits"], shown) for one in slowest[:SHOWN])
+    falls = "".join(
+        _subject(one, group["limits"], " open" if at < open_ones else "") for at, one in enumerate(slowest[:SHOWN])
+    )
     left = len(slowest) - SHOWN
     more = f'<p class="soft">and {left} more in report.json</p>' if left > 0 else ""
     return f"<h3>Stages{escape(f' ({about})' if about else '')}</h3>{falls}{more}"
