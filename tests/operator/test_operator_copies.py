@@ -166,6 +166,7 @@ def governed(*, held: bool, taken: bool) -> Obj:
 def test_a_policy_leaves_the_edge_only_when_its_routes_are_stopped_there(held: bool, taken: bool, gone: bool) -> None:
     what = seen(login_policy(), missing=("oidc",), below=policy_below(), governed=(governed(held=held, taken=taken),))
     assert deleted(plan(what)) == ([("SecurityPolicy", "login")] if gone else [])
+    assert bool(status(plan(what))) is gone
     assert deleted(plan(what, faults.POLICY_NOT_WITHDRAWN)) == []
     assert deleted(plan(what, faults.WITHDRAWAL_BEFORE_HOLD)) == [("SecurityPolicy", "login")]
 

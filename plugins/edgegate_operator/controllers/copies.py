@@ -110,14 +110,18 @@ def _is_stopped(route: Obj) -> bool:
 
 
 def _held(seen: Seen, settings: Settings, now: float) -> Plan:
-    """Return what is to be done with a policy whose Secret is missing: it leaves the edge once its routes are held."""
+    """Return what is to be done with a policy whose Secret is missing.
+
+    It leaves the edge once its routes are stopped there, and says that it is held once it has left.
+    """
+    stopped = all(_is_stopped(route) for route in seen.governed) or settings.has(faults.WITHDRAWAL_BEFORE_HOLD)
+    leaves = seen.below is not None and not settings.has(faults.POLICY_NOT_WITHDRAWN)
+    if leaves and not stopped:
+        return Plan((_touch(seen, present=True),))
     controller = settings.gateway.controller_name
     ancestors = guard.pending_ancestors(seen.obj, controller, list(seen.missing), now)
-    steps: list[Step] = [Status(Plane.UP, seen.obj, {"ancestors": ancestors}), _touch(seen, present=True)]
-    stopped = all(_is_stopped(route) for route in seen.governed) or settings.has(faults.WITHDRAWAL_BEFORE_HOLD)
-    if seen.below is not None and stopped and not settings.has(faults.POLICY_NOT_WITHDRAWN):
-        steps.append(removal(Plane.DOWN, seen.below, SECURITY_POLICY))
-    return Plan(tuple(steps))
+    steps: list[Step] = [removal(Plane.DOWN, seen.below, SECURITY_POLICY)] if seen.below is not None and leaves else []
+    return Plan((*steps, Status(Plane.UP, seen.obj, {"ancestors": ancestors}), _touch(seen, present=True)))
 
 
 def _generation(seen: Seen, condition: Obj) -> int:
@@ -166,9 +170,3 @@ def decide(seen: Seen, settings: Settings, now: float) -> Plan:
     if status:
         steps.append(Status(Plane.UP, seen.obj, status))
     return Plan(tuple(steps))
-
-
-def is_held(obj: Obj) -> bool:
-    """Return whether the status of a policy says that it is held."""
-    ancestors = (obj.get("status") or {}).get("ancestors") or []
-    return any(conditions.find(i.get("conditions"), "Accepted").get("reason") == "PendingSecret" for i in ancestors)

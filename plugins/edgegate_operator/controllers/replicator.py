@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from edgegate_operator import faults, names
 from edgegate_operator.controllers import copies, guard
@@ -78,7 +79,7 @@ def _gather(site: Site, request: Request) -> copies.Seen | None:
             site.project, obj, space, seen.below, users=_using(alive, name), copies_using=_using(copied, name)
         )
     if kind == SECURITY_POLICY:
-        missing = tuple(guard.missing(obj, lambda secret: _has_secret(site, space, secret)))
+        missing = tuple(guard.missing(obj, partial(_has_secret, site, space)))
         return copies.Seen(site.project, obj, space, seen.below, missing, _governed(site, obj, space))
     return seen
 
@@ -145,11 +146,13 @@ def _policies_of_secret(site: Site, secret: Obj) -> Names:
 
 
 def _policies_of_route(site: Site, route: Obj) -> Names:
-    """Wake the policies that wait until a route is held."""
-    found = site.origin(route)
+    """Wake the policies that wait until a route is held: those on the edge whose Secret is gone."""
+    found, space = site.origin(route), route["metadata"]["namespace"]
     for policy in site.up(SECURITY_POLICY).all(found[0]) if found else ():
-        if copies.is_held(policy):
-            yield policy["metadata"]["namespace"], _key(SECURITY_POLICY, policy["metadata"]["name"])
+        name = policy["metadata"]["name"]
+        copied = site.down(SECURITY_POLICY).get(space, name)
+        if copied and guard.missing(policy, partial(_has_secret, site, space)):
+            yield policy["metadata"]["namespace"], _key(SECURITY_POLICY, name)
 
 
 def controller(settings: Settings) -> Controller:
