@@ -81,6 +81,19 @@ LEASE_REQUIRED = _fault("lease-required", "connectors are not looked at where th
 CONNECTOR_ALWAYS_READY = _fault(
     "connector-always-ready", "a connector stays Ready although its Lease has expired (#167)"
 )
+CONFLICT_BACKOFF = _fault(
+    "conflict-backoff", "each write insists on the version it has seen, and conflicts wait 5 s, 10 s, … minutes (#166)"
+)
+ADDRESS_LATE = _fault("address-late", "the canonical host name gets its address 65 s after the Gateway was made (#292)")
+SOLVER_BEHIND_LOGIN = _fault(
+    "solver-behind-login", "HTTP-01 challenges of a Gateway with login are sent to login (#261)"
+)
+CERTIFICATE_GIVEN_UP = _fault("certificate-given-up", "a certificate that failed once is not tried anew (#261)")
+ROUTE_HOSTNAMES_ADMITTED = _fault("route-hostnames-admitted", "an HTTPRoute with host names is not refused (#288)")
+WAKE_EVERYBODY = _fault(
+    "wake-everybody", "each event of one Gateway makes all of them be looked at: cost grows with their number"
+)
+SLOW_WORKER = _fault("slow-worker", "one worker looks at all Gateways, and takes half a second for each look (#291)")
 
 
 def known() -> tuple[Fault, ...]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from edgegate_operator import admission
+from edgegate_operator import admission, faults
 from edgegate_operator.controllers import controllers_for
 from edgegate_operator.core.cache import Cache, Handler
 from edgegate_operator.core.controller import Request, Runner
@@ -15,7 +15,7 @@ from edgegate_operator.core.executor import Executor, Planes
 from edgegate_operator.core.kube import ApiError, Cluster
 from edgegate_operator.core.metrics import Metrics
 from edgegate_operator.core.plan import Plane
-from edgegate_operator.core.queue import WorkQueue
+from edgegate_operator.core.queue import Backoff, WorkQueue
 from edgegate_operator.core.serve import StatusServer
 from edgegate_operator.core.webhook import WebhookServer
 from edgegate_operator.kinds import (
@@ -80,8 +80,10 @@ class Manager:
         return cache
 
     def _runner(self, controller: Controller) -> Runner:
-        queue: WorkQueue[Request] = WorkQueue(controller.name, controller.backoff, self.metrics)
-        executor = Executor(controller.name)
+        insists = self.settings.has(faults.CONFLICT_BACKOFF)
+        backoff = Backoff(5, 1000) if insists else controller.backoff
+        queue: WorkQueue[Request] = WorkQueue(controller.name, backoff, self.metrics)
+        executor = Executor(controller.name, insists=insists)
 
         def reconcile(request: Request) -> float | None:
             site = self.sites[request.project]

@@ -12,7 +12,7 @@ def test_every_defect_is_listed_with_its_line(capsys: pytest.CaptureFixture[str]
     assert main(["--list-faults"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(faults.known())
-    assert lines[0].startswith("agent-saturation             each change of a record")
+    assert lines[0].startswith("address-late                 the canonical host name")
 
 
 def test_without_a_configuration_nothing_starts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +31,7 @@ def test_an_unknown_defect_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     path = tmp_path / "operator.yaml"
     path.write_text("projects: [{name: a, kubeconfig: up}]\ndownstream: {kubeconfig: down}\n")
     assert main(["--config", str(path), "--fault", "nonsense"]) == 2
-    assert "faults: 'nonsense' is unknown; accepted: agent-saturation, " in capsys.readouterr().err
+    assert "faults: 'nonsense' is unknown; accepted: address-late, " in capsys.readouterr().err
 
 
 def test_a_kubeconfig_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ def test_keys_are_in_camel_case_and_durations_have_units() -> None:
         ({"projects": []}, r"projects: at least one is needed"),
         ({"projects": [{"name": "a"}]}, r"projects\[0\].kubeconfig: missing"),
         ({"projects": LEAST["projects"] * 2}, r"projects: two have the same name"),
-        ({"faults": ["nonsense"]}, r"faults: 'nonsense' is unknown; accepted: agent-saturation, "),
+        ({"faults": ["nonsense"]}, r"faults: 'nonsense' is unknown; accepted: address-late, "),
     ],
 )
 def test_what_cannot_be_meant_is_refused(more: dict[str, Any], text: str) -> None:

@@ -19,6 +19,7 @@ class Server:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.versions: list[str | None] = []
         self.version = 100
         self.held: dict[tuple[str, str, str], Obj] = {}
         self.refuse: Exception | None = None
@@ -32,6 +33,7 @@ class Server:
 
     def apply(self, thing: Obj, manager: str, sub: str = "") -> Obj:
         self.calls.append(f"apply {thing['kind']} {thing['metadata']['name']} {sub} by {manager}".replace("  ", " "))
+        self.versions.append(thing["metadata"].get("resourceVersion"))
         if self.refuse:
             raise self.refuse
         before = self.held.get((thing["kind"], *key_of(thing)), {})
@@ -126,6 +128,16 @@ def test_an_object_that_is_gone_takes_no_status(planes: Planes, server: Server, 
     assert do(planes, Apply(Plane.DOWN, gw(), touch=True)) == 1
     with pytest.raises(type(error)):
         do(planes, Apply(Plane.DOWN, gw()))
+
+
+def test_fault_conflict_backoff_insists_on_the_version_that_was_seen(planes: Planes, server: Server) -> None:
+    executor = Executor("gateway", insists=True)
+    do(planes, Apply(Plane.DOWN, gw(a=1)), by=executor)
+    do(planes, Apply(Plane.DOWN, gw(a=2)), by=executor)
+    assert server.versions == [None, "101"]
+    server.refuse = Conflict("patch", 409, "changed")
+    with pytest.raises(Conflict):
+        do(planes, Status(Plane.DOWN, gw(), {"ok": True}), by=executor)
 
 
 def test_the_uid_of_an_owner_that_was_just_made_is_filled_in(planes: Planes, server: Server) -> None:

@@ -274,6 +274,7 @@ def test_before_the_interval_is_over_nothing_else_is_held_back() -> None:
 
 def test_a_certificate_is_not_tried_for_ever() -> None:
     counted = {"networking.datumapis.com/reissuance-count-shop-https-hostname-0": "3"}
+    assert deleted(plan(served("www.shop.test", **failed(301)), faults.CERTIFICATE_GIVEN_UP)) == []
     made = below()
     made["metadata"]["annotations"] = counted
     assert deleted(plan(served("www.shop.test", below=made, **failed(301)))) == []
@@ -305,6 +306,13 @@ def test_canonical_names_get_addresses_when_the_edge_has_one_of_every_family() -
     ]
     both = plan(served(), gateway={"ipFamilies": ["IPv4", "IPv6"]})
     assert applied(both, kinds.DNS_ENDPOINT) == []
+
+
+def test_fault_address_late() -> None:
+    young = served()
+    young.gateway["metadata"]["creationTimestamp"] = "2027-01-15T07:59:50Z"
+    assert applied(plan(young, faults.ADDRESS_LATE), kinds.DNS_ENDPOINT) == []
+    assert plan(young, faults.ADDRESS_LATE).after == pytest.approx(55)
 
 
 def test_a_custom_host_name_gets_a_record_set() -> None:
@@ -385,7 +393,6 @@ def test_status_waits_until_the_edge_speaks_of_the_present_form() -> None:
 def test_a_class_that_is_missing_is_waited_for() -> None:
     what = seen(managed=False)
     assert plan(what) == Plan(after=30.0)
-    assert plan(what, faults.CLASS_NEVER_AGAIN) == Plan()
 
 
 def test_a_deleted_gateway_leaves_nothing_whether_its_class_exists_or_not() -> None:

@@ -55,6 +55,14 @@ def test_a_challenge_that_is_not_ours_is_left_alone(what: Obj) -> None:
     assert solved(what) == Plan()
 
 
+def test_where_the_whole_gateway_asks_for_login_a_challenge_is_let_in() -> None:
+    seen = solver.Seen(challenge(), obj(kinds.GATEWAY, "shop", BELOW), guarded=True)
+    policy, _, route = applied(solver.decide(seen, settings()))
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": route["metadata"]["name"]}
+    assert policy["spec"] == {"targetRefs": [target], "authorization": {"defaultAction": "Allow"}}
+    assert len(applied(solver.decide(seen, settings(faults.SOLVER_BEHIND_LOGIN)))) == 2
+
+
 def test_without_its_gateway_a_challenge_waits() -> None:
     assert solved(challenge(), gateway=False) == Plan()
 
@@ -224,4 +232,7 @@ def test_admission_policies_are_told_which_classes_are_ours() -> None:
     assert data["foreign"] == "theirs"
     assert data["tlsOptions"] == "gateway.networking.datumapis.com/certificate-issuer"
     assert data["serviceBackends"] == "false"
+    assert data["routeHostnames"] == "false"
+    admitted = gatewayclass.parameters(classes, settings(faults.ROUTE_HOSTNAMES_ADMITTED)).obj["data"]
+    assert admitted["routeHostnames"] == "true"
     assert gatewayclass.parameters(classes, settings(faults.FOREIGN_CLASS_ADMITTED)).obj["data"]["foreign"] == ""

@@ -174,19 +174,20 @@ class Retry:
     """Seconds until the next one is due."""
 
 
-def retries(needed: list[Wanted], held: dict[str, Obj], below: Obj | None, settings: Gateways, now: float) -> Retry:
+def retries(needed: list[Wanted], held: dict[str, Obj], below: Obj | None, settings: Settings, now: float) -> Retry:
     """Return which Certificates are tried anew: some time after a failure, and not for ever."""
     prefix = "networking.datumapis.com/reissuance-count-"
     seen = ((below or {}).get("metadata") or {}).get("annotations") or {}
     counts, removed, waits = {}, [], []
+    again = settings.gateway.certificate_reissuance
     for item in needed:
         obj = held.get(item.name)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             continue
         count = int(seen.get(prefix + item.name, "0"))
         failed = (obj.get("status") or {}).get("lastFailureTime")
-        if failed and count < settings.certificate_reissuance.max_retries:
-            wait = conditions.seconds(failed) + settings.certificate_reissuance.retry_interval - now
+        if failed and not settings.has(faults.CERTIFICATE_GIVEN_UP) and count < again.max_retries:
+            wait = conditions.seconds(failed) + again.retry_interval - now
             if wait > 0:
                 waits.append(wait)
             else:

@@ -1,6 +1,9 @@
 """Gateway upstream → Gateway, Certificates and DNSEndpoint downstream; DNSRecordSets beside it; and its status."""
 
+import threading
 import time
+from dataclasses import replace
+from functools import partial
 
 from edgegate_operator import conditions, faults
 from edgegate_operator.controllers import gatewaydns, listeners
@@ -25,6 +28,9 @@ from edgegate_operator.kinds import (
 )
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
+
+SLOW = 0.5
+"""Seconds, of the fault `slow-worker`."""
 
 
 def _gather(site: Site, request: Request) -> Seen | None:
@@ -52,6 +58,14 @@ def _gather(site: Site, request: Request) -> Seen | None:
     )
 
 
+def _is_given_up(seen: Seen, given_up: set[str]) -> bool:
+    """Return whether a Gateway's class was missing once; only the defect of that kind asks."""
+    uid = seen.gateway["metadata"]["uid"]
+    if not seen.managed:
+        given_up.add(uid)
+    return uid in given_up
+
+
 def _claims(site: Site, gateway: Obj) -> list[Obj]:
     """Return the claims of the host names that a Gateway declares, and those that it holds."""
     space = site.settings.gateway.downstream_hostname_accounting_namespace
@@ -63,10 +77,12 @@ def _claims(site: Site, gateway: Obj) -> list[Obj]:
     return list({obj["metadata"]["name"]: obj for obj in (*held, *wanted) if obj}.values())
 
 
-def _reconcile(site: Site, request: Request, do: Do) -> Plan:
+def _reconcile(site: Site, request: Request, do: Do, given_up: set[str]) -> Plan:
     seen = _gather(site, request)
     if seen is None:
         forget(site, request)
+        return Plan()
+    if site.settings.has(faults.CLASS_NEVER_AGAIN) and _is_given_up(seen, given_up):
         return Plan()
     if do(prepare(seen, site.settings)):
         seen = _gather(site, request) or seen
@@ -143,14 +159,35 @@ def _renamed_namespace(site: Site, space: Obj) -> Names:
         yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
 
 
+def _everybody(site: Site, _obj: Obj) -> Names:
+    """Wake every Gateway; the defect `wake-everybody`."""
+    for gateway in site.up(GATEWAY).all():
+        yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
+
+
+def _slowed(made: Controller) -> Controller:
+    """Return the controller with one slow worker; the defect `slow-worker`."""
+
+    def reconcile(site: Site, request: Request, do: Do) -> Plan:
+        threading.Event().wait(SLOW)
+        return made.reconcile(site, request, do)
+
+    return replace(made, workers=1, reconcile=reconcile)
+
+
 def controller(settings: Settings) -> Controller:
     """Return the controller."""
+    made = _controller(settings)
+    return _slowed(made) if settings.has(faults.SLOW_WORKER) else made
+
+
+def _controller(settings: Settings) -> Controller:
     return Controller(
         name="gateway",
-        reconcile=_reconcile,
+        reconcile=partial(_reconcile, given_up=set()),
         workers=settings.gateway.max_concurrent_reconciles,
         watches=(
-            Watch(Plane.UP, GATEWAY, itself),
+            Watch(Plane.UP, GATEWAY, _everybody if settings.has(faults.WAKE_EVERYBODY) else itself),
             Watch(Plane.UP, NAMESPACE, _renamed_namespace),
             Watch(Plane.UP, GATEWAY_CLASS, _of_class),
             Watch(Plane.UP, HTTP_ROUTE, _parents),

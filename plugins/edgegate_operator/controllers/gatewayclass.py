@@ -39,6 +39,7 @@ def parameters(classes: list[Obj], settings: Settings) -> Apply:
         "managed": ",".join(ours),
         "foreign": ",".join(others),
         "tlsOptions": ",".join(sorted(settings.gateway.permitted_tls_options)),
+        "routeHostnames": str(settings.has(faults.ROUTE_HOSTNAMES_ADMITTED)).lower(),
         "serviceBackends": str(settings.gateway.allow_service_backends).lower(),
     }
     return Apply(Plane.UP, obj)

@@ -12,8 +12,8 @@ from edgegate_operator.settings import Settings
 
 CLASS_AGAIN = 30.0
 """Seconds until we look again for a class that is missing; its arrival wakes us too."""
-FLOOR = 60.0
-"""Seconds, of the fault of that name."""
+FLOOR, LATE = 60.0, 65.0
+"""Seconds, of the faults `requeue-floor` and `address-late`."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def grants_of(seen: Seen, settings: Settings) -> listeners.Grants:
     return listeners.Grants(managed, verified, {k: v for k, v in holders.items() if k in verified}, seen.me)
 
 
-def _clean_up(seen: Seen) -> Plan:
+def _clean_up(seen: Seen, settings: Settings) -> Plan:
     """Return what is to be done when a Gateway is deleted: records, edge, claims, then the finalizer."""
     if names.GATEWAY_FINALIZER not in (seen.gateway["metadata"].get("finalizers") or []):
         return Plan()
@@ -109,7 +109,7 @@ def _clean_up(seen: Seen) -> Plan:
     if seen.below is not None:
         steps.append(removal(Plane.DOWN, seen.below, GATEWAY))
     steps += certificates.stale([], certificates.Choice({}, frozenset(), {}), seen.certificates, seen.secrets)
-    steps += listeners.stale_claims(seen.claims, seen.me, frozenset())
+    steps += listeners.stale_claims(seen.claims, seen.me, frozenset(), settings)
     meta = seen.gateway["metadata"]
     steps.append(removal(Plane.DOWN, CONFIG_MAP.named(seen.space, names.anchor_name(meta["uid"])), CONFIG_MAP))
     steps.append(Apply(Plane.UP, GATEWAY.named(meta["namespace"], meta["name"], uid=meta["uid"]), touch=True))
@@ -141,7 +141,7 @@ def weigh(seen: Seen, settings: Settings, now: float) -> Decision:
     served = [item for item in meant if grants.serves(item.get("hostname"))]
     needed = list(certificates.wanted(seen.gateway, served, settings.gateway))
     choice = certificates.choose(needed, served, seen.certificates, seen.secrets, settings, now)
-    retry = certificates.retries(needed, seen.certificates, seen.below, settings.gateway, now)
+    retry = certificates.retries(needed, seen.certificates, seen.below, settings, now)
     return Decision(grants, canonical, meant, needed, choice, retry)
 
 
@@ -210,9 +210,9 @@ def _age(obj: Obj, now: float) -> float:
 def decide(seen: Seen, settings: Settings, now: float) -> tuple[Plan, Decision | None]:
     """Return what follows from what was seen, and the decision for metrics."""
     if "deletionTimestamp" in seen.gateway["metadata"]:
-        return _clean_up(seen), None
+        return _clean_up(seen, settings), None
     if not seen.managed:
-        return Plan(after=None if settings.has(faults.CLASS_NEVER_AGAIN) else CLASS_AGAIN), None
+        return Plan(after=CLASS_AGAIN), None
     decision = weigh(seen, settings, now)
     steps: list[Step] = [*_downstream(seen, decision, settings)]
     if settings.has(faults.REQUEUE_FLOOR) and decision.choice.withheld and _age(seen.gateway, now) < FLOOR:
@@ -226,9 +226,9 @@ def decide(seen: Seen, settings: Settings, now: float) -> tuple[Plan, Decision |
     )
     steps += outcome.steps
     endpoint = gatewaydns.endpoint(decision.canonical, seen.below, settings) if seen.below else None
-    if endpoint:
+    late = settings.has(faults.ADDRESS_LATE) and _age(seen.gateway, now) < LATE
+    if endpoint and not late:
         steps.append(Apply(Plane.DOWN, endpoint))
-    if not settings.has(faults.CLAIM_KEPT):
-        steps += listeners.stale_claims(seen.claims, seen.me, decision.grants.verified)
+    steps += listeners.stale_claims(seen.claims, seen.me, decision.grants.verified, settings)
     steps.append(Status(Plane.UP, seen.gateway, _status(seen, decision, outcome, settings, now)))
-    return Plan(tuple(steps), after=decision.retry.after), decision
+    return Plan(tuple(steps), after=LATE - _age(seen.gateway, now) if late else decision.retry.after), decision

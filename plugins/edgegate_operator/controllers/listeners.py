@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from edgegate_operator import conditions, names
+from edgegate_operator import conditions, faults, names
 from edgegate_operator.core.plan import Claim, Plane, Step, removal
 from edgegate_operator.kinds import CONFIG_MAP, DOMAIN, GATEWAY, Obj
 from edgegate_operator.settings import Gateways, Settings
@@ -101,9 +101,9 @@ def claim(hostname: str, project: str, gateway: Obj, settings: Gateways) -> Clai
     return Claim(Plane.DOWN, obj)
 
 
-def stale_claims(claims: Iterable[Obj], me: str, wanted: frozenset[str]) -> Iterator[Step]:
+def stale_claims(claims: Iterable[Obj], me: str, wanted: frozenset[str], settings: Settings) -> Iterator[Step]:
     """Yield the release of each claim that this Gateway holds and does not need."""
-    for obj in claims:
+    for obj in () if settings.has(faults.CLAIM_KEPT) else claims:
         if (obj.get("data") or {}).get("owner") == me and obj["metadata"]["name"] not in wanted:
             yield removal(Plane.DOWN, obj, CONFIG_MAP)
 

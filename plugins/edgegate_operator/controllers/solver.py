@@ -3,9 +3,19 @@
 from dataclasses import dataclass
 
 from edgegate_operator import faults, names
+from edgegate_operator.controllers import guard
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.plan import Apply, Delete, Plan, Plane, removal
-from edgegate_operator.kinds import CERTIFICATE, CHALLENGE, GATEWAY, HTTP_ROUTE, HTTP_ROUTE_FILTER, ORDER, Obj
+from edgegate_operator.kinds import (
+    CERTIFICATE,
+    CHALLENGE,
+    GATEWAY,
+    HTTP_ROUTE,
+    HTTP_ROUTE_FILTER,
+    ORDER,
+    SECURITY_POLICY,
+    Obj,
+)
 from edgegate_operator.settings import Gateways, Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 
@@ -21,6 +31,8 @@ class Seen:
     """The Challenge."""
     gateway: Obj | None
     """The Gateway downstream that owns the Certificate; None if a link of the chain is missing."""
+    guarded: bool = False
+    """Whether a SecurityPolicy is about that Gateway as a whole."""
 
 
 def is_mapped(challenge: Obj, settings: Gateways) -> bool:
@@ -58,6 +70,16 @@ def solver_objects(challenge: Obj, gateway: Obj, named: str) -> tuple[Obj, Obj]:
     return answer, route
 
 
+def open_door(challenge: Obj) -> Obj:
+    """Return the policy that lets an ACME server in where the whole Gateway asks for login: the closer one counts."""
+    meta = challenge["metadata"]
+    owned = {"labels": {names.SOLVER_LABEL: "true"}, "ownerReferences": [_owner(challenge)]}
+    policy = SECURITY_POLICY.named(meta["namespace"], meta["name"], **owned)
+    target = {"group": HTTP_ROUTE.group, "kind": HTTP_ROUTE.kind, "name": meta["name"]}
+    policy["spec"] = {"targetRefs": [target], "authorization": {"defaultAction": "Allow"}}
+    return policy
+
+
 def decide(seen: Seen, settings: Settings) -> Plan:
     """Return what follows from what was seen."""
     challenge = seen.challenge
@@ -73,7 +95,12 @@ def decide(seen: Seen, settings: Settings) -> Plan:
     if settings.has(faults.WRONG_SOLVER_PLANE):
         name += "-hub"  # a Gateway of the other plane: the route is there, and nothing serves it
     answer, route = solver_objects(challenge, seen.gateway, name)
-    return Plan((Apply(Plane.DOWN, answer), Apply(Plane.DOWN, route)))
+    first = (
+        [Apply(Plane.DOWN, open_door(challenge))]
+        if seen.guarded and not settings.has(faults.SOLVER_BEHIND_LOGIN)
+        else []
+    )
+    return Plan((*first, Apply(Plane.DOWN, answer), Apply(Plane.DOWN, route)))
 
 
 def _certificate(site: Site, challenge: Obj) -> Obj | None:
@@ -89,14 +116,16 @@ def _reconcile(site: Site, request: Request, _do: Do) -> Plan:
     space = request.namespace
     challenge = site.down(CHALLENGE).get(space, request.name)
     if challenge is None:  # the garbage collector is slower than the next probe
-        kinds = (HTTP_ROUTE, HTTP_ROUTE_FILTER)
+        kinds = (HTTP_ROUTE, HTTP_ROUTE_FILTER, SECURITY_POLICY)
         found = [(kind, site.down(kind).get(space, request.name)) for kind in kinds]
         left = [(kind, obj) for kind, obj in found if obj and _is_solver(obj)]
         return Plan(tuple(Delete(Plane.DOWN, kind, space, request.name, obj["metadata"]["uid"]) for kind, obj in left))
     certificate = _certificate(site, challenge)
     owners = (certificate or {}).get("metadata", {}).get("ownerReferences") or []
     gateway = next((site.down(GATEWAY).get(space, o["name"]) for o in owners if o["kind"] == GATEWAY.kind), None)
-    return decide(Seen(challenge, gateway), site.settings)
+    policies = site.down(SECURITY_POLICY).all(space) if gateway else []
+    guarded = any(guard.targets(policy, GATEWAY, gateway) for policy in policies if gateway)
+    return decide(Seen(challenge, gateway, guarded), site.settings)
 
 
 def _is_solver(obj: Obj) -> bool:
@@ -127,6 +156,7 @@ def controller(_settings: Settings) -> Controller:
             Watch(Plane.DOWN, ORDER, _of_order),
             Watch(Plane.DOWN, CERTIFICATE, _of_namespace),
             Watch(Plane.DOWN, GATEWAY, _of_namespace),
+            Watch(Plane.DOWN, SECURITY_POLICY, _of_namespace),
         ),
         reads=((Plane.DOWN, HTTP_ROUTE), (Plane.DOWN, HTTP_ROUTE_FILTER)),
         workers=2,

@@ -75,8 +75,15 @@ _Memory = dict[tuple[int, Kind, str, str, str], tuple[str, Obj]]
 class Executor:
     """Carries out the plans of one controller, under its own name as field manager."""
 
-    def __init__(self, controller: str) -> None:
+    def __init__(self, controller: str, *, insists: bool = False) -> None:
+        """Work for a controller.
+
+        Args:
+            controller: its name.
+            insists: whether a write fails when the object has changed since it was seen; only a defect wants that.
+        """
         self.manager = f"edgegate-{controller}"
+        self._insists = insists
         self._applied: _Memory = {}
         self._lock = threading.Lock()
 
@@ -106,6 +113,8 @@ class Executor:
         try:
             return self._apply(planes, plane, obj, sub, touch=not sub)
         except (NotFound, Conflict):  # deleted, or deleted and made anew: the event that says so is on its way
+            if self._insists:
+                raise
             return 1
 
     def _with_owners(self, planes: Planes, step: Apply) -> Obj:
@@ -132,7 +141,8 @@ class Executor:
         if held is not None and known and _is_there(held, obj, touch=touch):
             return 0
         LOG.debug("%s applies %s %s/%s %s on %s", self.manager, kind.kind, namespace, name, sub, cluster.name)
-        answer = cluster.apply(obj, self.manager, sub)
+        version = {"resourceVersion": held["metadata"]["resourceVersion"]} if held and self._insists else {}
+        answer = cluster.apply(obj | {"metadata": obj["metadata"] | version}, self.manager, sub)
         planes.observe(plane, answer)
         with self._lock:
             self._applied[memory] = (answer["metadata"]["uid"], obj)
