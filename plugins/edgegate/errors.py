@@ -18,6 +18,7 @@ EdgegateError
 │   └── LabFolderForeign       the folder for a lab holds something else
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
+    ├── MetricsUnreachable     a process does not tell its metrics
     ├── AdminUnreachable       Envoy's admin interface says nothing, or something else than it should
     ├── WatchBroken            a watcher could not go on, so it saw less than it should
     ├── NotShown               this edge cannot show what the scenario asks for
@@ -615,6 +616,14 @@ class AdminUnreachable(EnvironmentFault):
             f"Envoy's admin interface at {url}: {reason}. Without it nobody knows what Envoy refused. "
             f"See whether the proxy runs (`edgegate status`) and what it logged (`edgegate logs`)."
         )
+        self.url, self.reason = url, reason
+
+
+class MetricsUnreachable(EnvironmentFault):
+    """A process does not tell its metrics."""
+
+    def __init__(self, url: str, *, reason: str) -> None:
+        super().__init__(f"the metrics at {url} cannot be read: {reason}. Does the process run? edgegate status tells")
         self.url, self.reason = url, reason
 
 
