@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from edgegate import pins
 from edgegate.artifacts import Store
 from edgegate.artifacts.job import Job, Made
 from edgegate.artifacts.store import Builder
-from edgegate.cli import main
+from edgegate.cli import build, main
 from edgegate.errors import NoNetwork
+from edgegate.resources import resource
+from edgegate.settings import Settings
 from pin_file import write
 
 Captured = pytest.CaptureFixture[str]
@@ -32,6 +35,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("EDGEGATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("EDGEGATE_SET", raising=False)
     monkeypatch.setattr("edgegate.components.bring_up.PINS", ("server", "proxy"))
+    monkeypatch.setattr("edgegate.components.parts.PARTS", {})
     _building(monkeypatch, Builder(1, _make))
     return str(write(tmp_path))
 
@@ -128,3 +132,9 @@ def test_ctrl_c(file: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) ->
     _building(monkeypatch, Builder(1, interrupted))
     assert main(["build", "tool", "--pins", file]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_parts_are_built_too() -> None:
+    """Nothing named: every part of an edge is there before a scenario asks for it."""
+    wanted = {name for name, _ in build._wanted(pins.load(resource("pins.toml")), Settings(), [], every=False)}
+    assert {"kubernetes", "envoy", "powerdns", "cert-manager", "pebble"} <= wanted

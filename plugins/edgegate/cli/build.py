@@ -20,7 +20,7 @@ from edgegate.settings import Settings
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument(
-        "components", nargs="*", metavar="COMPONENT", help="What to build (built-in: what an edge needs)"
+        "components", nargs="*", metavar="COMPONENT", help="What to build (built-in: what an edge with all parts needs)"
     )
     parser.add_argument("--all", action="store_true", help="Every component in every pinned version, to copy elsewhere")
     table.add_arguments(parser, ("set", "pins"))
@@ -44,6 +44,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
 def _wanted(pins: Pins, settings: Settings, names: Sequence[str], *, every: bool) -> list[tuple[str, str]]:
     """Return name and version of each artifact that was asked for."""
     from edgegate.components.bring_up import PINS
+    from edgegate.components.parts import PARTS, Parts
 
     selection = pins.select(settings.set, settings.parts("set"))
     if every and (names or settings.set):
@@ -51,7 +52,7 @@ def _wanted(pins: Pins, settings: Settings, names: Sequence[str], *, every: bool
     if every:
         return [(name, version) for name, pin in pins.pins.items() for version in pin.versions]
     # A version that was asked for is built, whether or not an edge is made of that component.
-    chosen = dict.fromkeys([*names] or [*PINS, *settings.set])
+    chosen = dict.fromkeys([*names] or [*PINS, *Parts.choose(tuple(PARTS)).pins, *settings.set])
     return [(name, selection.version(name)) for name in chosen]
 
 
