@@ -54,3 +54,9 @@ def test_its_configuration(lab: FakeLab, made: Launch) -> None:
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
         "nftables": {"minSyncPeriod": "0s", "syncPeriod": "30s"},
     }
+
+
+def test_half_open_connections_are_forgotten_after_a_second(lab: FakeLab, made: Launch) -> None:
+    kube_proxy.start(made)
+    assert lab.asked == [("start", "kube-proxy")]
+    assert lab.commands[0][-2:] == ["/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_syn_sent", "1"]
