@@ -28,7 +28,7 @@ ORIGIN_SWITCH_STUCK = _fault(
     "origin-switch-stuck", "an origin that changes between FQDN and IP is not switched: the old slice stays (#126)"
 )
 RECORD_STATUS_UNREAD = _fault(
-    "record-status-unread", "an HTTPProxy is not woken when its DNS record is programmed (#291, D1)"
+    "record-status-unread", "an HTTPProxy never learns that its DNS record is programmed (#291, D1)"
 )
 RENAMED_LISTENER_DARK = _fault(
     "renamed-listener-dark", "removing one host name darkens those behind it until their certificates are issued anew"

@@ -119,6 +119,8 @@ def _gather(site: Site, request: Request) -> Seen | None:
 def _records(site: Site, namespace: str, gateway: str) -> dict[str, Obj]:
     """Return the DNSRecordSets made for a Gateway, by host name."""
     found = site.up(DNS_RECORD_SET).find("source", f"{namespace}/{gateway}")
+    if site.settings.has(faults.RECORD_STATUS_UNREAD):
+        found = [{key: value for key, value in obj.items() if key != "status"} for obj in found]
     return {name: obj for obj in found if (name := (obj["metadata"].get("annotations") or {}).get(HOSTNAME))}
 
 
@@ -149,7 +151,7 @@ def _users_of_connector(site: Site, connector: Obj) -> Names:
 
 def _record(site: Site, obj: Obj) -> Names:
     labels = obj["metadata"].get("labels") or {}
-    if SOURCE in labels and not site.settings.has(faults.RECORD_STATUS_UNREAD):
+    if SOURCE in labels:
         yield obj["metadata"]["namespace"], labels[SOURCE]
 
 
