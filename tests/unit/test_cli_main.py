@@ -110,6 +110,19 @@ def test_an_interruption_is_130(command: Callable[[Run], None], capsys: Captured
     assert json.loads(capsys.readouterr().out) == {"error": "Interrupted", "text": "interrupted"}
 
 
+def test_an_interruption_while_the_command_is_still_being_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Loading takes a second on a busy machine."""
+
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", interrupted)
+    assert main(["up"]) == 130
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
 def test_an_error_of_ours_is_not_hidden(command: Callable[[Run], None]) -> None:
     command(_raising(ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):

@@ -44,9 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if word in COMMANDS), None)
-    args = _parser(chosen).parse_args(words)
-    talk = Talk(as_json=args.json)
+    talk = Talk(as_json=False)
     try:
+        args = _parser(chosen).parse_args(words)
+        talk = Talk(as_json=args.json)
         status: int = import_module(f"edgegate.cli.{args.command}").run(args, talk)
         sys.stdout.flush()
     except EdgegateError as error:
