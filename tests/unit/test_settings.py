@@ -75,12 +75,12 @@ def test_no_pair(text: str) -> None:
 
 def test_limit_errors() -> None:
     with pytest.raises(UnknownLimit) as unknown:
-        resolve({}, {"EDGEGATE_LIMIT": "converged=3s"}, {})
+        resolve({}, {"EDGEGATE_LIMIT": "convergd=3s"}, {})
     with pytest.raises(BadSetting) as unreadable:
         resolve({}, {"EDGEGATE_LIMIT": "converge=3"}, {})
 
     assert str(unknown.value) == (
-        "EDGEGATE_LIMIT: there is no limit 'converged'. Did you mean converge? "
+        "EDGEGATE_LIMIT: there is no limit 'convergd'. Did you mean converged? "
         f"The limits are {', '.join(Limits.names())}. Nothing was started."
     )
     assert str(unreadable.value) == (

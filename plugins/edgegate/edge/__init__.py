@@ -33,7 +33,6 @@ from edgegate.edge.zone import Zone
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
-from edgegate.resources import resource
 from edgegate.settings import Settings
 from edgegate.slo import load as load_slo
 
@@ -207,13 +206,15 @@ class Edge:
         """Watch while a block runs that a host name gives nobody its content; see `proxy_watch.shut`."""
         return proxy_watch.shut(gate, self.site.address, proxy, host)
 
-    def budgets(self, load: str) -> Budgets:
-        """Return what each stage may take with this operator and issuer, for one subject at a time or a `burst`.
+    def budgets(self, load: str, *, setting: str = "fast") -> Budgets:
+        """Return what each stage may take with this operator, for `one` subject at a time or a `burst`.
+
+        `setting` is `production` where the issuer waits as it does there.
 
         Raises:
-            SloFault: slo.toml is malformed, or has no budgets for that.
+            SloFault: the file of budgets is malformed, or has none for that.
         """
-        return load_slo(resource("slo.toml")).budgets(self.operator.kind, "fast", load)
+        return load_slo(self.plan.settings.slo).budgets(self.operator.kind, setting, load)
 
     def delegate(self, zone: Zone) -> None:
         """Return once a zone is served and its Domain is known to be the customer's.
