@@ -34,7 +34,8 @@ def _must_be_held(edge: Edge, gate: Gate, policy: CustomerLogin) -> None:
         policy.wait_held(edge.limits.accepted)
     with gate.must(Source.TRAFFIC, policy.host, "no content without login"):
         policy.wait_shut(edge.limits.accepted)
-    gate.expect(Source.STATUS, f"{policy} on the edge cluster", False, policy.on_the_edge)
+    with gate.must(Source.STATUS, f"{policy} on the edge cluster", "no copy of it"):
+        policy.wait_withdrawn(edge.limits.accepted)
 
 
 def _must_be_released(edge: Edge, gate: Gate, policy: CustomerLogin) -> None:
@@ -74,6 +75,7 @@ def test_secret_deleted(
     neighbour: tuple[HttpProxy, str, bool],
 ) -> None:
     """A policy whose Secret is deleted later is held anew, and its route is never open to everybody meanwhile."""
+    gone = False
     guarded, host, _ = _served(edge, http_proxy(name="guarded"))
     policy = customer_login(guarded, Target.ROUTE, host)
     with edge.unharmed(gate, neighbour):
@@ -86,5 +88,9 @@ def test_secret_deleted(
             policy.delete_secret()
             policy.plant(gate)
             _must_be_held(edge, gate, policy)
+            with gate.must(Source.STATUS, str(policy.secret), "gone, as its owner wants it"):
+                policy.wait_secret_gone(edge.limits.gone)
+                gone = True
         with gate.during("secret comes back"):
-            _must_be_released(edge, gate, policy)
+            if gone:
+                _must_be_released(edge, gate, policy)

@@ -50,5 +50,20 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)"),
         _defect("wrong-solver-plane", "The HTTP-01 solver hangs on a Gateway of the other plane (#261)"),
     ),
+    "oidc-guard": (
+        _defect(
+            "oidc-fail-open", "While a login policy is held, its route answers without login", "policy_before_secret"
+        ),
+        _defect("no-oidc-guard", "A policy is put on the edge without its Secret (#194)", "policy_before_secret"),
+        _defect("held-for-ever", "A held policy is not released when its Secret comes (#95)"),
+        _defect("policy-not-withdrawn", "A policy stays when its Secret is deleted (#194)", "secret_deleted"),
+    ),
+    "hostname-removal": (
+        _defect("stale-records", "The DNS record of a removed host name stays (#283)", "removed"),
+        _defect("record-left-behind", "The name server keeps records of deleted objects (#283)"),
+        _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "removed"),
+        _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "removed"),
+        _defect("claim-kept", "The claim of a removed host name stays (#182)", "removed"),
+    ),
 }
 """Gate to the faults that it must find."""

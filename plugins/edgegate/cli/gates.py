@@ -17,6 +17,8 @@ from edgegate.resources import resource
 GATES = {
     "oidc-isolation": "test_oidc_isolation.py",
     "convergence": "test_convergence_one.py",
+    "oidc-guard": "test_oidc_guard.py",
+    "hostname-removal": "test_hostname_removal.py",
 }
 """Gate to its scenario file below `e2e/`."""
 

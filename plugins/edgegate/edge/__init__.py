@@ -16,7 +16,7 @@ from edgegate.components import control_plane, oidc_provider, prefixes
 from edgegate.components.bring_up import plane_of
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
-from edgegate.edge import proxy_watch, sentinel
+from edgegate.edge import proxy_watch, sentinel, traces
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
 from edgegate.edge.convergence import Convergence
@@ -205,6 +205,19 @@ class Edge:
     def shut(self, gate: Gate, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
         """Watch while a block runs that a host name gives nobody its content; see `proxy_watch.shut`."""
         return proxy_watch.shut(gate, self.site.address, proxy, host)
+
+    def must_not_resolve(self, gate: Gate, host: str) -> None:
+        """Wait until a name has no address any more; see `traces.must_not_resolve`."""
+        traces.must_not_resolve(gate, self.dns, host, self.limits.gone)
+
+    def must_vanish(self, gate: Gate, proxy: HttpProxy, *hosts: str) -> None:
+        """Wait until nothing is left of some host names, and of the whole proxy when that is deleted."""
+
+        def left() -> list[str]:
+            found = [one for host in hosts for one in traces.of_host(proxy, host)]
+            return found if proxy.read() else [*found, *traces.of_proxy(proxy)]
+
+        traces.must_vanish(gate, f"what was made for {', '.join(hosts)}", left, self.limits.gone)
 
     def budgets(self, load: str, *, setting: str = "fast") -> Budgets:
         """Return what each stage may take with this operator, for `one` subject at a time or a `burst`.

@@ -51,6 +51,11 @@ class CustomerLogin:
         """Delete the Secret, and do not wait."""
         self._plane.delete(self.secret)
 
+    def wait_secret_gone(self, within: float) -> None:
+        """Return once nothing holds the deleted Secret any more. Raises NeverReady."""
+        what = f"{self.secret} gone"
+        self._plane.wait(self.secret, lambda found: found is None, what=what, within=within)
+
     def remove(self, within: float) -> None:
         """Delete both and return when they are gone."""
         self._plane.delete_and_wait(self.ref, self.secret, within=within)
@@ -75,11 +80,11 @@ class CustomerLogin:
         evidence = f"policy {'there' if policy else 'missing'}, Secret {'gone' if gone else 'there'}"
         gate.poison(f"{self!r} without its Secret", live=bool(policy) and gone, evidence=evidence)
 
-    @property
-    def on_the_edge(self) -> bool:
-        """Whether the edge cluster has a copy of the policy."""
+    def wait_withdrawn(self, within: float) -> None:
+        """Return once the edge cluster has no copy of the policy. Raises NeverReady."""
         copy = self.proxy.below(kinds.SECURITY_POLICY, self.ref.name)
-        return self.proxy.customer.downstream.get(copy) is not None
+        what = f"{self!r} withdrawn from the edge cluster"
+        self.proxy.customer.downstream.wait(copy, lambda found: found is None, what=what, within=within)
 
     def asks(self, answer: Answer) -> bool:
         """Say whether an answer sends the visitor to the provider."""

@@ -157,6 +157,12 @@ class HttpProxy:
         """Say whether an answer is this proxy's own, and over TLS with a trusted certificate for the name."""
         return answer.status == 200 and answer.marker == self.marker and answer.trusted is not False
 
+    def wait_status(self, host: str, status: int, *, within: float) -> Answer:
+        """Return the first answer with a status. Raises NeverReady."""
+        with self.probe(host) as probe:
+            what = f"{host} answers {status}"
+            return wait_for_answer(probe, lambda answer: answer.status == status, what=what, within=within)
+
     def wait_served(self, host: str, *, tls: bool = False, within: float, in_a_row: int = 1) -> Answer:
         """Return the first answer that is this proxy's own.
 

@@ -1,0 +1,40 @@
+"""A host name that is taken away leaves nothing behind, and the others never notice."""
+
+import pytest
+
+from edgegate import Edge, Gate, HttpProxyFactory, Source, ZoneFactory
+
+# Continuous looks: no other test may use the shared proxy meanwhile.
+pytestmark = [
+    pytest.mark.edge_gate("hostname-removal"),
+    pytest.mark.edge_exclusive,
+    pytest.mark.edge_parts("operator"),
+]
+
+
+def test_one_of_two_is_removed(edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
+    """The first of two names goes: record, certificate, Secret, order, solver and claim too; the second is never dark."""
+    zone = dns_zone()
+    going, staying = zone.host("going"), zone.host("staying")
+    proxy = http_proxy(going, staying)
+    for host in (going, staying):
+        proxy.wait_served(host, tls=True, within=edge.limits.converged)
+    with edge.unharmed(gate, (proxy, staying, True), (proxy, staying, False)):
+        proxy.edit(hostnames=(staying,))
+        edge.must_not_resolve(gate, going)
+        with gate.must(Source.TRAFFIC, going, "404 over HTTP"):
+            proxy.wait_status(going, 404, within=edge.limits.converge)
+        edge.must_vanish(gate, proxy, going)
+
+
+def test_all_is_deleted(edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
+    """With the proxy everything goes that was made for it: on the edge cluster, and at the name servers."""
+    zone = dns_zone()
+    host = zone.host("www")
+    proxy = http_proxy(host)
+    canonical = proxy.canonical()
+    proxy.wait_served(host, tls=True, within=edge.limits.converged)
+    proxy.delete()
+    for name in (host, canonical):
+        edge.must_not_resolve(gate, name)
+    edge.must_vanish(gate, proxy, host, canonical)
