@@ -13,7 +13,7 @@ pytestmark = [
 
 
 def test_one_of_two_is_removed(edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
-    """The first of two names goes: record, certificate, Secret, order, solver and claim too; the second is never dark."""
+    """The first of two names goes: with its record, certificate, Secret, order and claim; the second is never dark."""
     zone = dns_zone()
     going, staying = zone.host("going"), zone.host("staying")
     proxy = http_proxy(going, staying)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from edgegate_operator import faults, kinds, names
+from edgegate_operator import conditions, faults, kinds, names
 from edgegate_operator.controllers.gatewaydecision import Seen, decide, grants_of, prepare
 from edgegate_operator.core.plan import Apply, Claim, Delete, Plan, Status, Step
 from edgegate_operator.kinds import Obj
@@ -236,6 +236,20 @@ def test_a_renamed_listener_goes_on_with_its_old_certificate() -> None:
     assert https["tls"]["certificateRefs"][0]["name"] == "shop-https-hostname-1"
     assert deleted(found) == []
     assert "https-hostname-0" not in down_listeners(plan(what, faults.RENAMED_LISTENER_DARK))
+
+
+@pytest.mark.parametrize(("seconds", "serves"), [(1, 1), (4, 0)])
+def test_a_new_certificate_serves_once_its_secret_has_reached_the_proxy(seconds: float, serves: int) -> None:
+    """Its Secret has held another host's certificate before; until that is forgotten, the old one goes on."""
+    old, new = (ready(f"shop-https-hostname-{number}", "api.shop.test") for number in (1, 0))
+    at = {"lastTransitionTime": conditions.timestamp(NOW - seconds)}
+    new["certificates"]["shop-https-hostname-0"]["status"]["conditions"][0] |= at
+    found = plan(served("api.shop.test", **{part: old[part] | new[part] for part in old}))
+    (made,) = applied(found, kinds.GATEWAY)
+    (https,) = [item for item in made["spec"]["listeners"] if item["name"] == "https-hostname-0"]
+    assert https["tls"]["certificateRefs"][0]["name"] == f"shop-https-hostname-{serves}"
+    assert bool(deleted(found)) == (not serves)
+    assert found.after == (pytest.approx(2, abs=1) if serves else None)
 
 
 def test_certificate_and_secret_of_a_removed_host_name_go() -> None:

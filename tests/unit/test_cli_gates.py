@@ -268,7 +268,7 @@ def test_a_gate_that_says_anything_else_is_not_proven(fake: FakePytest, reports:
 
 def test_a_proof_for_a_person(fake: FakePytest, capsys: Captured) -> None:
     fake.reports = [GREEN, GREEN]
-    main(["prove"])
+    main(["prove", "oidc-isolation"])
     said = capsys.readouterr().out
     assert "│ oidc-isolation │ none                  │ pass    │ pass on 1.8.3 × 1.38.3 │ yes    │" in said
     assert "│ oidc-isolation │ old-envoy             │ fail    │ pass on 1.8.3 × 1.38.3 │ NO     │" in said

@@ -83,7 +83,7 @@ def must_not_resolve(gate: Gate, dns: Dns, host: str, within: float) -> None:
         return answers[-1].absent
 
     with gate.must(Source.TRAFFIC, f"{host} at the authoritative server", "no such record"):
-        wait_until(f"{host} absent", absent, deadline=within, last=lambda: answers[-1].describe())
+        wait_until(f"{host} absent", absent, deadline=within, last=lambda: answers and answers[-1].describe())
     failed = [answer.describe() for answer in answers if not (answer.found or answer.absent)]
     expected = f"a record or none in each of {len(answers)} answers, never an error"
     gate.check(Source.TRAFFIC, f"{host} while it goes", expected, "; ".join(failed[:3]), right=not failed)

@@ -16,6 +16,10 @@ from edgegate_operator.settings import Gateways, Settings
 ALMOST_EXPIRED = 60.0
 """A certificate that ends within so many seconds is not used any more."""
 
+SETTLED = 3.0
+"""Seconds for which a new certificate is not used where another one serves the host name already: its Secret may have
+held another host's before, and the proxy would serve that for a moment (measured: 36 ms)."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -53,6 +57,8 @@ class Choice:
     """Listeners without a usable certificate."""
     expiry: dict[str, float]
     """End of validity for each listener that is served, in seconds since 1970."""
+    after: float | None = None
+    """Seconds until a new certificate may be used in place of the one that serves meanwhile."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -139,17 +145,30 @@ def choose(
     """
     found: dict[str, str] = {}
     expiry: dict[str, float] = {}
+    waits: list[float] = []
     borrowed = [] if settings.has(faults.RENAMED_LISTENER_DARK) else sorted(held)
     for item in needed:
-        for name in (item.name, *borrowed):
-            leaf = usable(held.get(name), secrets.get(name), item.hostname, now)
-            if leaf:
-                found[item.listener], expiry[item.listener] = name, leaf.ends
-                break
+        leaves = {
+            name: usable(held.get(name), secrets.get(name), item.hostname, now) for name in (item.name, *borrowed)
+        }
+        good = {name: leaf for name, leaf in leaves.items() if leaf}
+        wait = SETTLED - _age(held.get(item.name), now)
+        if item.name in good and len(good) > 1 and wait > 0:
+            del good[item.name]
+            waits.append(wait)
+        for name, leaf in list(good.items())[:1]:
+            found[item.listener], expiry[item.listener] = name, leaf.ends
     shared = settings.gateway.default_listener_tls_secret_name
     https = [item for item in listeners if item["protocol"] == "HTTPS"]
     found |= {item["name"]: shared for item in https if is_shared(item["hostname"], settings.gateway)}
-    return Choice(found, frozenset(item["name"] for item in https if item["name"] not in found), expiry)
+    withheld = frozenset(item["name"] for item in https if item["name"] not in found)
+    return Choice(found, withheld, expiry, min(waits, default=None))
+
+
+def _age(obj: Obj | None, now: float) -> float:
+    """Return the seconds since a Certificate became ready."""
+    ready = conditions.of(obj, "Ready").get("lastTransitionTime")
+    return now - conditions.seconds(ready) if ready else 0.0
 
 
 def stale(needed: list[Wanted], choice: Choice, held: dict[str, Obj], secrets: dict[str, Obj]) -> Iterator[Step]:

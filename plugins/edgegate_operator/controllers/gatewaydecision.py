@@ -231,4 +231,5 @@ def decide(seen: Seen, settings: Settings, now: float) -> tuple[Plan, Decision |
         steps.append(Apply(Plane.DOWN, endpoint))
     steps += listeners.stale_claims(seen.claims, seen.me, decision.grants.verified, settings)
     steps.append(Status(Plane.UP, seen.gateway, _status(seen, decision, outcome, settings, now)))
-    return Plan(tuple(steps), after=LATE - _age(seen.gateway, now) if late else decision.retry.after), decision
+    waits = [wait for wait in (decision.retry.after, decision.choice.after) if wait is not None]
+    return Plan(tuple(steps), after=LATE - _age(seen.gateway, now) if late else min(waits, default=None)), decision
