@@ -61,8 +61,8 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
     "hostname-removal": (
         _defect("stale-records", "The DNS record of a removed host name stays (#283)", "removed"),
         _defect("record-left-behind", "The name server keeps records of deleted objects (#283)"),
-        _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "removed"),
-        _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "removed"),
+        _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "last"),
+        _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "first"),
         _defect("claim-kept", "The claim of a removed host name stays (#182)", "removed"),
     ),
 }
