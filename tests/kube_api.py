@@ -2,10 +2,11 @@
 
 import copy
 import json
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -238,12 +239,24 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+    daemon_threads = False  # so that closing waits for them: other tests count threads
 
     def __init__(self, api: KubeApi) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.api = api
+        self.accepted: list[socket.socket] = []
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, and remember it."""
+        connection, address = super().get_request()
+        self.accepted.append(connection)
+        return connection, address
+
+    def hang_up(self) -> None:
+        """End every connection, so that nobody waits for the next request on it."""
+        for connection in self.accepted:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Keep quiet about clients that hang up."""
@@ -302,6 +315,7 @@ def serve(folder: Path, name: str = "downstream") -> Iterator[tuple[KubeApi, Con
         api.changed.notify_all()
     plane.client.close()
     server.shutdown()
+    server.hang_up()
     server.server_close()
     thread.join()
 

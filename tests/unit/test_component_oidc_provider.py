@@ -67,6 +67,7 @@ def provider(lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     with warnings.catch_warnings(record=True):  # authlib is about to move, and says so loudly
         application = oidc_provider_server.application()
     server = make_server("127.0.0.1", 0, application, threaded=True, ssl_context=tls)
+    monkeypatch.setattr(server, "daemon_threads", False)  # closing waits for them then: other tests count threads
     monkeypatch.setattr(oidc_provider, "PORT", server.server_port)
     monkeypatch.setattr(LabNet, "lab_ip", "127.0.0.1")
     made = OidcProvider(lab, tmp_path / "ca")

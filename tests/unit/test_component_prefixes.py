@@ -60,6 +60,7 @@ def etcd() -> Iterator[ThreadingHTTPServer]:
     """Return a running etcd without keys."""
     Etcd.keys, Etcd.ranges = {}, []
     with ThreadingHTTPServer(("127.0.0.1", 0), Etcd) as server:
+        server.daemon_threads = False  # so that closing waits for them: other tests count threads
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
