@@ -1,11 +1,14 @@
 """One real edge from its first start to its end: two ask for it at once, tenants use it, its parts are broken, it goes.
 
+Then a second one, which workers share.
+
 The cache is the module's own, so that the first start is a cold one and no edge of anybody else is touched; only the
 artifacts are everybody's.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +27,7 @@ from edgegate.lab import ProcessStatus, registry
 from edgegate.settings import Settings
 from lab_parts import interfaces, processes
 
+SUITE = Path(__file__).parents[1] / "suites/shared_edge.py"
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -36,9 +40,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _command(cache: Path, *words: str) -> "subprocess.Popen[str]":
-    argv = [sys.executable, "-m", "edgegate.cli", *words]
-    environment = {**os.environ, "EDGEGATE_CACHE": str(cache)}
-    return subprocess.Popen(argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    argv, pipe = [sys.executable, "-m", "edgegate.cli", *words], subprocess.PIPE
+    return subprocess.Popen(argv, env=_environment(cache), text=True, stdout=pipe, stderr=pipe)
+
+
+def _environment(cache: Path) -> dict[str, str]:
+    return {**os.environ, "EDGEGATE_CACHE": str(cache)}
 
 
 def _run(cache: Path, *words: str) -> tuple[int, str, str]:
@@ -181,12 +188,19 @@ def test_down_leaves_nothing_and_may_be_called_twice(kept: Edge, cache: Path) ->
     assert _run(cache, "down") == (0, "no edge runs\n", "")
 
 
-def test_a_second_start_is_warm_and_ends_with_its_only_user(cache: Path, ups: list[Any]) -> None:
-    edge = Edge.open(Settings(cache=cache), "another")
-    folder, interface = edge.lab.folder, edge.lab.net.interface
-    steps = {step.name for step in edge.opened.steps}
-    edge.close()
-    assert edge.opened.how == "started"
-    assert "restore" in steps
-    assert steps.isdisjoint({"crds-downstream", "certgen"})
-    wait_until("nothing left", lambda: not _rest(folder, interface), deadline=10, last=lambda: _rest(folder, interface))
+def test_workers_share_the_second_start_and_outlive_one_that_is_killed(
+    cache: Path, ups: list[Any], tmp_path: Path
+) -> None:
+    """The start is a warm one; the killed one's test fails, all others pass on the same edge; it ends with the run."""
+    shutil.copy(SUITE, tmp_path / "test_shared_edge.py")
+    argv = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "test_shared_edge.py"]
+    done = subprocess.run(argv, cwd=tmp_path, env=_environment(cache), capture_output=True, text=True, check=False)
+    told = [line.split(" ", 3) for line in (tmp_path / "edges").read_text().splitlines()]
+    assert (done.returncode, "1 failed, 5 passed" in done.stdout) == (1, True), done.stdout + done.stderr
+    assert len({process for process, *_ in told}) >= 2
+    assert len({name for _, name, *_ in told}) == 1
+    assert {how for *_, how in told} == {"started", "joined this run's edge"}
+    (steps,) = {steps for _, _, steps, how in told if how == "started"}
+    assert "restore" in steps.split(",")
+    assert {"crds-downstream", "certgen"}.isdisjoint(steps.split(","))
+    wait_until("edge gone", lambda: not registry.labs(cache), deadline=10)
