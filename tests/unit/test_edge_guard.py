@@ -11,7 +11,6 @@ import pytest
 
 from edgegate.components.pki import Authority
 from edgegate.edge import guard as guards
-from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.guard import Guard, served
 from edgegate.edge.tenant import CANARY
 from edgegate.errors import NeverReady, WatchBroken
@@ -20,7 +19,7 @@ from edgegate.probes.envoy import Rejection, UpdateKey
 from edgegate.records import Answer, Finding, Source
 from edgegate.report.gate import Gate
 from edgegate.traffic import Gap, MachineLoad, Outage, Spread, TargetReport, WatchReport
-from fakes import FakeProbe, FakeTenant, certificate_of, notebook
+from fakes import FakeTenant, certificate_of, notebook
 
 LIMITS = Limits(canary=0.05, relit=0.3)
 LISTENER = UpdateKey("lds", "")
@@ -293,20 +292,3 @@ def test_what_counts_as_served(a: FakeTenant) -> None:
     assert served(a, a.right(tls=True))
     assert not served(a, a.right(status=302))
     assert not served(a, a.right(tls=True, certificate=certificate_of("another")))
-
-
-def test_asking_ends_with_the_first_right_answers_in_a_row(a: FakeTenant) -> None:
-    statuses = [503, 200, 503, 200, 200, 200]
-    probe: Any = FakeProbe(lambda method: a.right(method, status=statuses.pop(0)))
-    answer = wait_for_answer(probe, lambda one: one.ok, what="x", within=5, in_a_row=2, method="HEAD")
-    assert (answer.method, answer.status, statuses) == ("HEAD", 200, [200])
-
-
-def test_asking_in_vain_tells_the_last_answer(a: FakeTenant) -> None:
-    probe: Any = FakeProbe(lambda method: a.right(status=503))
-    with pytest.raises(NeverReady) as raised:
-        wait_for_answer(probe, lambda one: one.ok, what="the sentinel answers", within=0)
-    assert str(raised.value) == (
-        "the sentinel answers: not within 0 ms; "
-        "last seen: GET http://a-1.edge.test/ at 10.88.7.8:80: 503 from a-1 (1 ms)"
-    )
