@@ -57,14 +57,14 @@ def test_a_round_does_what_users_do(ran: FakeCommands, capsys: Captured) -> None
     assert main(["bench", "--rounds", "1", "--json"]) == 0
     assert ran.ran == ["up", "down", "up", "up", "status", "edgegate.probes.measure", "down", "pytest"]
     figures = json.loads(capsys.readouterr().out)["figures"]
-    assert list(figures) == [*NAMES, "down", "e2e"]
+    assert list(figures) == [*NAMES, "down", "gate"]
     assert figures["first_start"] == {"min": 8.0, "median": 8.0, "max": 8.0, "values": [8.0], "unit": "s"}
     assert (figures["memory_mib"]["median"], figures["memory_mib"]["unit"]) == (300.0, "MiB")
-    assert figures["up_again"]["median"] == figures["down"]["median"] == figures["e2e"]["median"] == 1.0
+    assert figures["up_again"]["median"] == figures["down"]["median"] == figures["gate"]["median"] == 1.0
 
 
 def test_the_edge_is_left_alone_before_its_memory_is_read(ran: FakeCommands) -> None:
-    main(["bench", "--rounds", "1", "--without-e2e", "--json"])
+    main(["bench", "--rounds", "1", "--without-gate", "--json"])
     assert ran.clock.slept == [5.0]
 
 
@@ -77,12 +77,12 @@ def test_a_first_start_has_no_base_state(ran: FakeCommands, monkeypatch: pytest.
         return {"seconds": 1.0, "address": "10.88.7.8"}
 
     monkeypatch.setattr(bench, "_up", up)
-    main(["bench", "--rounds", "1", "--without-e2e", "--json"])
+    main(["bench", "--rounds", "1", "--without-gate", "--json"])
     assert seen == [False, False]
 
 
 def test_rounds_are_summed_up(ran: FakeCommands, capsys: Captured) -> None:
-    assert main(["bench", "--rounds", "3", "--without-e2e"]) == 0
+    assert main(["bench", "--rounds", "3", "--without-gate"]) == 0
     said = capsys.readouterr()
     assert "│ up_again      │ s           │ 1.000   │ 1.000   │ 1.000   │" in said.out
     assert "│ probe_cpu     │ of one core │ 0.110   │ 0.110   │ 0.110   │" in said.out
@@ -91,7 +91,7 @@ def test_rounds_are_summed_up(ran: FakeCommands, capsys: Captured) -> None:
 
 
 def test_what_the_figures_were_measured_on_is_told(ran: FakeCommands, capsys: Captured) -> None:
-    main(["bench", "--rounds", "1", "--without-e2e", "--json"])
+    main(["bench", "--rounds", "1", "--without-gate", "--json"])
     assert {"processors", "kernel", "busy"} <= set(json.loads(capsys.readouterr().out)["machine"])
 
 
