@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgegate import Edge, Gate, HttpProxyFactory, Source, ZoneFactory
+from edgegate import Edge, HttpProxyFactory, Promises, ZoneFactory
 
 # Continuous looks: no other test may use the shared proxy meanwhile.
 pytestmark = [
@@ -14,7 +14,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("going_first", [True, False], ids=["first", "last"])
 def test_one_of_two_is_removed(
-    edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory, going_first: bool
+    edge: Edge, must: Promises, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory, going_first: bool
 ) -> None:
     """One of two names goes, with its record, certificate, Secret, order and claim; the other is never dark.
 
@@ -25,15 +25,14 @@ def test_one_of_two_is_removed(
     proxy = http_proxy(*((going, staying) if going_first else (staying, going)))
     for host in (going, staying):
         proxy.wait_served(host, tls=True, within=edge.limits.converged)
-    with edge.unharmed(gate, (proxy, staying, True), (proxy, staying, False)):
+    with must.stay_served((proxy, staying, True), (proxy, staying, False)):
         proxy.edit(hostnames=(staying,))
-        edge.must_not_resolve(gate, going)
-        with gate.must(Source.TRAFFIC, going, "404 over HTTP"):
-            proxy.wait_status(going, 404, within=edge.limits.converge)
-        edge.must_vanish(gate, proxy, going)
+        must.not_resolve(going)
+        must.answer(proxy, going, 404)
+        must.vanish(proxy, going)
 
 
-def test_all_is_deleted(edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
+def test_all_is_deleted(edge: Edge, must: Promises, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
     """With the proxy everything goes that was made for it: on the edge cluster, and at the name servers."""
     zone = dns_zone()
     host = zone.host("www")
@@ -42,5 +41,5 @@ def test_all_is_deleted(edge: Edge, gate: Gate, dns_zone: ZoneFactory, http_prox
     proxy.wait_served(host, tls=True, within=edge.limits.converged)
     proxy.delete()
     for name in (host, canonical):
-        edge.must_not_resolve(gate, name)
-    edge.must_vanish(gate, proxy, host, canonical)
+        must.not_resolve(name)
+    must.vanish(proxy, host, canonical)

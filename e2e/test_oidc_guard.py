@@ -6,7 +6,17 @@ everybody: the promise is to fail closed.
 
 import pytest
 
-from edgegate import CustomerLogin, CustomerLoginFactory, Edge, Gate, HttpProxy, HttpProxyFactory, Source, Target
+from edgegate import (
+    CustomerLogin,
+    CustomerLoginFactory,
+    Edge,
+    Gate,
+    HttpProxy,
+    HttpProxyFactory,
+    Promises,
+    Source,
+    Target,
+)
 
 # Continuous looks: no other test may use the shared proxy meanwhile.
 pytestmark = [
@@ -38,9 +48,9 @@ def _must_be_held(edge: Edge, gate: Gate, policy: CustomerLogin) -> None:
         policy.wait_withdrawn(edge.limits.accepted)
 
 
-def _must_be_released(edge: Edge, gate: Gate, policy: CustomerLogin) -> None:
+def _must_be_released(edge: Edge, gate: Gate, must: Promises, policy: CustomerLogin) -> None:
     """Judge a policy whose Secret has come: it acts within seconds, and nobody gets in meanwhile."""
-    with edge.shut(gate, policy.proxy, policy.host):
+    with must.stay_shut(policy.proxy, policy.host):
         policy.create_secret()
         with gate.must(Source.TRAFFIC, policy.host, f"302 to {policy.provider}"):
             policy.wait_asked(edge.limits.released)
@@ -50,6 +60,7 @@ def _must_be_released(edge: Edge, gate: Gate, policy: CustomerLogin) -> None:
 def test_policy_before_secret(
     edge: Edge,
     gate: Gate,
+    must: Promises,
     http_proxy: HttpProxyFactory,
     customer_login: CustomerLoginFactory,
     neighbour: tuple[HttpProxy, str, bool],
@@ -58,18 +69,19 @@ def test_policy_before_secret(
     """A policy that comes before its Secret is held, its route is shut, and the Secret releases it."""
     guarded, host, _ = _served(edge, http_proxy(name="guarded"))
     policy = customer_login(guarded, target, host)
-    with edge.unharmed(gate, neighbour):
+    with must.stay_served(neighbour):
         with gate.during("policy before secret"):
             policy.create()
             policy.plant(gate)
             _must_be_held(edge, gate, policy)
         with gate.during("secret comes"):
-            _must_be_released(edge, gate, policy)
+            _must_be_released(edge, gate, must, policy)
 
 
 def test_secret_deleted(
     edge: Edge,
     gate: Gate,
+    must: Promises,
     http_proxy: HttpProxyFactory,
     customer_login: CustomerLoginFactory,
     neighbour: tuple[HttpProxy, str, bool],
@@ -78,13 +90,13 @@ def test_secret_deleted(
     gone = False
     guarded, host, _ = _served(edge, http_proxy(name="guarded"))
     policy = customer_login(guarded, Target.ROUTE, host)
-    with edge.unharmed(gate, neighbour):
+    with must.stay_served(neighbour):
         with gate.during("secret before policy"):
             policy.create_secret()
             policy.create()
             with gate.must(Source.TRAFFIC, host, f"302 to {policy.provider}"):
                 policy.wait_asked(edge.limits.released)
-        with gate.during("secret deleted"), edge.shut(gate, guarded, host):
+        with gate.during("secret deleted"), must.stay_shut(guarded, host):
             policy.delete_secret()
             policy.plant(gate)
             _must_be_held(edge, gate, policy)
@@ -93,4 +105,4 @@ def test_secret_deleted(
                 gone = True
         with gate.during("secret comes back"):
             if gone:
-                _must_be_released(edge, gate, policy)
+                _must_be_released(edge, gate, must, policy)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
     from edgegate.edge.oidc_policy import OidcPolicy, SecretState, Target
+    from edgegate.edge.promises import Promises
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.objects import Apply
@@ -48,6 +49,7 @@ __all__ = [
     "Observers",
     "OidcPolicy",
     "OidcPolicyFactory",
+    "Promises",
     "SecretState",
     "Slo",
     "Source",
@@ -79,6 +81,7 @@ _LATE = {
     "Observers": "edgegate.probes.convergence",
     "OidcPolicy": "edgegate.edge.oidc_policy",
     "OidcPolicyFactory": "edgegate.fixtures.tenants",
+    "Promises": "edgegate.edge.promises",
     "SecretState": "edgegate.edge.oidc_policy",
     "Slo": "edgegate.slo",
     "StageClock": "edgegate.probes.convergence",

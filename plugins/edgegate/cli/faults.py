@@ -65,5 +65,17 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "first"),
         _defect("claim-kept", "The claim of a removed host name stays (#182)", "removed"),
     ),
+    "dns-records": (
+        _defect("record-status-unread", "An HTTPProxy never learns of its record (#291)", "host_name"),
+        _defect("address-late", "The canonical name gets its address after 65 s (#292)", "host_name"),
+        _defect("record-before-zone", "A record that comes before its zone stays unseen", "record_before_its_zone"),
+        _defect("zone-before-class", "A zone that comes before its class stays unseen", "zone_before_its_class"),
+        _defect("zone-programmed-early", "A zone is Programmed although nobody serves it", "are_refused"),
+        _defect("swap-gap", "A record that changes its type is gone for a second", "changes_its_type"),
+    ),
+    "domain-verification": (
+        _defect("refresh-ignored", "A repaired proof waits for the schedule (#290)", "repaired"),
+        _defect("duplicate-domain-admitted", "A second Domain of a name is not refused (#86)", "twice"),
+    ),
 }
 """Gate to the faults that it must find."""

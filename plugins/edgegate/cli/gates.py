@@ -18,6 +18,8 @@ GATES = {
     "oidc-isolation": "test_oidc_isolation.py",
     "convergence": "test_convergence_one.py",
     "oidc-guard": "test_oidc_guard.py",
+    "dns-records": "test_dns_records.py",
+    "domain-verification": "test_domain_verification.py",
     "hostname-removal": "test_hostname_removal.py",
 }
 """Gate to its scenario file below `e2e/`."""

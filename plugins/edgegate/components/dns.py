@@ -14,7 +14,7 @@ EDGE_ZONE = "edge.test"
 NAMESERVERS = ("ns1.edge.test", "ns2.edge.test")
 """What zones are delegated to; both are the authoritative server."""
 # The last number is how long a resolver remembers that a name does not exist: in our own zones as short as can be.
-_SOA = "ns1.edge.test. hostmaster.edge.test. 1 10800 3600 604800 1"
+ZONE_SOA = "ns1.edge.test. hostmaster.edge.test. 1 10800 3600 604800 1"
 
 
 def steps(launch: Launch, planes: Planes) -> list[Step]:
@@ -46,7 +46,7 @@ def _create_zones(launch: Launch) -> None:
     """
     api = PowerDnsApi(launch.lab)
     for zone in (recursor.DOMAIN, EDGE_ZONE):
-        api.create_zone(zone, NAMESERVERS, soa=_SOA)
+        api.create_zone(zone, NAMESERVERS, soa=ZONE_SOA)
     for nameserver in NAMESERVERS:
         api.replace(EDGE_ZONE, nameserver, "A", [launch.lab.net.authoritative_ip])
     api.close()

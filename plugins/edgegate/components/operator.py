@@ -33,6 +33,8 @@ _CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller
 _PORT = 8090
 _WEBHOOK_PORT = 9443
 _FAULTS = "operator.faults"
+RETRIES = [{"until": "5s", "interval": "1s"}, {"until": "8760h", "interval": "5m"}]
+"""When a Domain is tried again. Production's 5 s for 5 min, then 1 min, then 5 min, is cut short."""
 ORIGIN = "origin"
 """The process that all customers without an origin of their own share."""
 ORIGIN_HOST = "origin.origins.test"
@@ -128,7 +130,7 @@ def _config(launch: Launch) -> Manifest:
             "ipFamilies": ["IPv4"],
             "clusterIssuerMap": issuers(),
         },
-        "domain": {"resolver": net.recursor_ip},
+        "domain": {"resolver": net.recursor_ip, "retryIntervals": RETRIES},
         "dns": {"pdnsUrl": powerdns.api_url(net), "pdnsKey": powerdns.api_key(launch.lab)},
     }
 

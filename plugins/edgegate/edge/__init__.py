@@ -3,7 +3,7 @@
 import fcntl
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import Self
@@ -16,7 +16,7 @@ from edgegate.components import control_plane, oidc_provider, prefixes
 from edgegate.components.bring_up import plane_of
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
-from edgegate.edge import proxy_watch, sentinel, traces
+from edgegate.edge import sentinel
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
 from edgegate.edge.convergence import Convergence
@@ -136,6 +136,15 @@ class Edge:
         """Kill a component's process; nothing restarts it."""
         self.lab.kill(component)
 
+    @contextmanager
+    def killed(self, component: str) -> Iterator[None]:
+        """Let a component be dead while a block runs; afterwards it is started again and ready."""
+        self.kill(component)
+        try:
+            yield
+        finally:
+            self.restart(component)
+
     def pause(self, component: str) -> None:
         """Freeze a component (SIGSTOP): it holds its connections and answers nothing."""
         self.lab.pause(component)
@@ -197,27 +206,6 @@ class Edge:
     def convergence(self, customer: Customer, hosts: Sequence[str]) -> Convergence:
         """Return the stage clocks of host names whose proxies do not exist yet; see `Convergence`."""
         return Convergence(customer, hosts, self.dns, self.site.address)
-
-    def unharmed(self, gate: Gate, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
-        """Watch host names while a block runs: proxy, name, whether over TLS; see `proxy_watch.unharmed`."""
-        return proxy_watch.unharmed(gate, self.site.address, self.proxy(), *served)
-
-    def shut(self, gate: Gate, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
-        """Watch while a block runs that a host name gives nobody its content; see `proxy_watch.shut`."""
-        return proxy_watch.shut(gate, self.site.address, proxy, host)
-
-    def must_not_resolve(self, gate: Gate, host: str) -> None:
-        """Wait until a name has no address any more; see `traces.must_not_resolve`."""
-        traces.must_not_resolve(gate, self.dns, host, self.limits.gone)
-
-    def must_vanish(self, gate: Gate, proxy: HttpProxy, *hosts: str) -> None:
-        """Wait until nothing is left of some host names, and of the whole proxy when that is deleted."""
-
-        def left() -> list[str]:
-            found = [one for host in hosts for one in traces.of_host(proxy, host)]
-            return found if proxy.read() else [*found, *traces.of_proxy(proxy)]
-
-        traces.must_vanish(gate, f"what was made for {', '.join(hosts)}", left, self.limits.gone)
 
     def budgets(self, load: str, *, setting: str = "fast") -> Budgets:
         """Return what each stage may take with this operator, for `one` subject at a time or a `burst`.

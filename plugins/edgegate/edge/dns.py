@@ -7,7 +7,7 @@ from edgegate.components.dns import NAMESERVERS
 from edgegate.components.launch import Launch
 from edgegate.components.powerdns_api import PowerDnsApi
 from edgegate.errors import NotShown
-from edgegate.probes.dns import DnsProbe
+from edgegate.probes.dns import DnsAnswer, DnsProbe, wait_for_record
 
 
 class Dns:
@@ -30,6 +30,20 @@ class Dns:
     def api(self) -> PowerDnsApi:
         """Zones and records of the authoritative server."""
         return PowerDnsApi(self._launch.lab)
+
+    def publish(self, zone: str, name: str, text: str, *, within: float) -> None:
+        """Let a name have one TXT record, and return when the recursor says so too: its memory ends after 1 s.
+
+        Raises:
+            NeverReady: not within that many seconds.
+        """
+        self.api.replace(zone, name, "TXT", [f'"{text}"'], ttl=1)
+
+        def right(answer: DnsAnswer) -> bool:
+            return answer.values == (f'"{text}"',)
+
+        told = wait_for_record(self.authoritative, name, "TXT", right, within=within)
+        wait_for_record(self.recursor, name, "TXT", right, within=within, after=told)
 
     def forget(self, name: str) -> None:
         """Let the recursor forget what it knows of a name and of all names below it, absences included."""

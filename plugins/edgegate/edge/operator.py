@@ -1,6 +1,6 @@
 """The operator under test as scenarios use it: what it can, and what only the lab can do for it."""
 
-from edgegate.clusters.plane import ControlPlane
+from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator
 from edgegate.components.launch import Launch
 from edgegate.edge.zone import Zone
@@ -34,6 +34,10 @@ class Operator:
     def kind(self) -> str:
         """Return `reference` or `real`, as budgets name it."""
         return "reference" if self.choice.is_reference else "real"
+
+    def zone_class(self, name: str) -> Manifest:
+        """Return a further class of zones, served as the usual one is; it must exist on both planes."""
+        return operator.zone_class(name)
 
     def restart(self) -> None:
         """Restart its process and return when it works again."""

@@ -1,0 +1,160 @@
+"""What scenarios demand of the system under test, each a wait with the right limit; what does not come is a finding."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from edgegate.clusters.plane import Manifest, conditions
+from edgegate.edge import Edge, proxy_watch, traces
+from edgegate.edge.http_proxy import HttpProxy, hostname_condition
+from edgegate.errors import NeverReady, PlaneRefused
+from edgegate.probes.dns import DnsAnswer, wait_for_record
+from edgegate.probes.dns_watch import DnsWatch
+from edgegate.records import Source
+from edgegate.report.gate import Gate
+
+
+class Promises:
+    """The demands of one test; made by the fixture `must`."""
+
+    def __init__(self, edge: Edge, gate: Gate) -> None:
+        self._edge, self._gate, self._limits = edge, gate, edge.limits
+
+    def serve(self, proxy: HttpProxy, host: str, *, tls: bool = False, within: float | None = None) -> bool:
+        """Demand 200 by way of a proxy, over TLS with a trusted certificate; return whether it came."""
+        limit = within or (self._limits.converged if tls else self._limits.converge)
+        scheme = "https" if tls else "http"
+        return self._comes(
+            Source.TRAFFIC,
+            f"{scheme}://{host}",
+            f"200 by way of {proxy.name}",
+            lambda: proxy.wait_served(host, tls=tls, within=limit),
+        )
+
+    def answer(self, proxy: HttpProxy, host: str, status: int) -> bool:
+        """Demand a status over HTTP; return whether it came."""
+        return self._comes(
+            Source.TRAFFIC,
+            f"http://{host}",
+            status,
+            lambda: proxy.wait_status(host, status, within=self._limits.converge),
+        )
+
+    def resolve(self, host: str, *, within: float | None = None) -> bool:
+        """Demand that a name leads to the edge: at the authoritative server, then at the recursor."""
+        dns, address, limit = self._edge.dns, self._edge.site.address, within or self._limits.converge
+
+        def right(answer: DnsAnswer) -> bool:
+            return answer.values == (address,)
+
+        found: list[DnsAnswer] = []
+
+        def ask() -> None:
+            found.append(wait_for_record(dns.authoritative, host, right=right, within=limit))
+            wait_for_record(dns.recursor, host, right=right, within=limit, after=found[0])
+
+        return self._comes(Source.TRAFFIC, f"{host} A", f"{address} at authoritative server and recursor", ask)
+
+    def answer_with(self, host: str, type: str) -> bool:  # noqa: A002 - the word of DNS
+        """Demand that the authoritative server has a name's address by way of a `CNAME`, or as its own record `A`."""
+        probe, limit = self._edge.dns.authoritative, self._limits.released
+
+        def right(answer: DnsAnswer) -> bool:
+            return answer.found and bool(answer.chain) == (type == "CNAME")
+
+        def ask() -> object:
+            return wait_for_record(probe, host, right=right, within=limit)
+
+        return self._comes(Source.TRAFFIC, f"{host} at the authoritative server", f"an address by {type}", ask)
+
+    @contextmanager
+    def keep_resolving(self, host: str) -> Iterator[None]:
+        """Demand that the authoritative server has an address for a name in every answer while a block runs."""
+        with DnsWatch(self._edge.dns.authoritative, host, right=lambda answer: answer.found) as watch:
+            yield
+        seen = "; ".join(answer.describe() for answer in watch.wrong[:3])
+        expected = f"an address in each of {watch.asked} answers"
+        self._gate.check(
+            Source.TRAFFIC,
+            host,
+            expected,
+            f"{len(watch.wrong)} without, as {seen}",
+            right=bool(watch.asked) and not watch.wrong,
+        )
+
+    def not_resolve(self, host: str) -> None:
+        """Demand that a name has no address any more, and that no answer meanwhile is an error."""
+        traces.must_not_resolve(self._gate, self._edge.dns, host, self._limits.gone)
+
+    def vanish(self, proxy: HttpProxy, *hosts: str) -> None:
+        """Demand that nothing is left of some host names, and of the whole proxy when that is deleted."""
+
+        def left() -> list[str]:
+            found = [one for host in hosts for one in traces.of_host(proxy, host)]
+            return found if proxy.read() else [*found, *traces.of_proxy(proxy)]
+
+        traces.must_vanish(self._gate, f"what was made for {', '.join(hosts)}", left, self._limits.gone)
+
+    def report(self, proxy: HttpProxy, host: str, condition: str, *, status: str = "True", reason: str = "") -> bool:
+        """Demand that a proxy says something of one of its host names within `released`."""
+
+        def says(found: Manifest | None) -> bool:
+            one = hostname_condition(found, host, condition)
+            return one.get("status") == status and reason in ("", one.get("reason"))
+
+        expected = f"{condition}={status} {reason}".strip()
+        return self._comes(
+            Source.STATUS,
+            f"{proxy.name} about {host}",
+            expected,
+            lambda: proxy.wait(says, what=f"{expected} for {host}", within=self._limits.released),
+        )
+
+    def say(self, proxy: HttpProxy, condition: str, *, status: str = "True", reason: str = "") -> bool:
+        """Demand that a proxy has a condition within `released`."""
+
+        def says(found: Manifest | None) -> bool:
+            one = conditions(found).get(condition, {})
+            return one.get("status") == status and reason in ("", one.get("reason"))
+
+        expected = f"{condition}={status} {reason}".strip()
+        return self._comes(
+            Source.STATUS, proxy.name, expected, lambda: proxy.wait(says, what=expected, within=self._limits.released)
+        )
+
+    def come(self, subject: object, expected: object, wait: Callable[[], object]) -> bool:
+        """Demand of the status of some object that a wait ends in time; return whether it did."""
+        return self._comes(Source.STATUS, str(subject), expected, wait)
+
+    def never_come(self, subject: object, unwanted: object, wait: Callable[[], object]) -> bool:
+        """Demand that a wait does not end; it must be a short one. Return whether that is so."""
+        try:
+            wait()
+        except NeverReady:
+            came = False
+        else:
+            came = True
+        return self._gate.check(Source.STATUS, str(subject), f"not {unwanted}", unwanted, right=not came)
+
+    def refuse(self, subject: object, do: Callable[[], object], *, saying: str) -> bool:
+        """Demand that a control plane refuses something, and that its text tells why."""
+        try:
+            do()
+        except PlaneRefused as refusal:
+            seen, right = f"{refusal.status}: {refusal.text}", saying in refusal.text
+        else:
+            seen, right = "accepted", False
+        return self._gate.check(Source.STATUS, str(subject), f"refused, saying '{saying}'", seen, right=right)
+
+    def stay_served(self, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
+        """Demand that host names are served in every look while a block runs: proxy, name, whether over TLS."""
+        return proxy_watch.unharmed(self._gate, self._edge.site.address, self._edge.proxy(), *served)
+
+    def stay_shut(self, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
+        """Demand that a host name gives nobody its content while a block runs."""
+        return proxy_watch.shut(self._gate, self._edge.site.address, proxy, host)
+
+    def _comes(self, source: Source, subject: str, expected: object, wait: Callable[[], object]) -> bool:
+        with self._gate.must(source, subject, expected):
+            wait()
+            return True
+        return False
