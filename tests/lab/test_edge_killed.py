@@ -39,15 +39,16 @@ class World:
         argv = ["nsenter", "--net", "--target", str(self.holder), "--", sys.executable, "-m", "pytest", str(SUITE)]
         basetemp = ("--basetemp", str(self.folder / "basetemp"))  # xdist makes one, and pytest keeps it
         environment = {**os.environ, "EDGEGATE_CACHE": str(self.folder / "cache"), "TMPDIR": str(self.folder / "tmp")}
-        return subprocess.Popen(
-            [*argv, "-p", "no:cacheprovider", "--edge-run-dir", str(self.folder / "run"), *basetemp, *options],
-            env=environment,
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=(self.folder / "said").open("wb"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with (self.folder / "said").open("wb") as said:
+            return subprocess.Popen(
+                [*argv, "-p", "no:cacheprovider", "--edge-run-dir", str(self.folder / "run"), *basetemp, *options],
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def rest(self) -> dict[str, object]:
         """Return what is left: processes, interfaces, mounts, files outside cache and run folder."""
