@@ -223,8 +223,12 @@ def test_a_killed_process_is_shown_as_exited(lab: Lab) -> None:
 
 
 def _exited(lab: Lab, name: str) -> ProcessStatus | None:
+    return _in_state(lab, name, "exited")
+
+
+def _in_state(lab: Lab, name: str, state: str) -> ProcessStatus | None:
     status = _status(lab, name)
-    return status if status.state == "exited" else None
+    return status if status.state == state else None
 
 
 def test_a_process_that_ends_later_takes_its_group_with_it(lab: Lab) -> None:
@@ -237,6 +241,8 @@ def test_a_process_that_ends_later_takes_its_group_with_it(lab: Lab) -> None:
 def test_restart_always(lab: Lab) -> None:
     lab.start(child("one", "print('run'); import sys; sys.exit(1)", restart="always"))
     wait_until("third run", lambda: lab.log("one").read_text().count("run") >= 3, deadline=4)
+    again = wait_until("restarting", lambda: _in_state(lab, "one", "restarting"), deadline=2)
+    assert (again.status, again.tail) == (1, "run")
     lab.stop("one")
     assert _status(lab, "one").restarts >= 2
     assert _status(lab, "one").state == "stopped"

@@ -1,6 +1,7 @@
 """Which steps a start has, and what each waits for; a warm start applies nothing that the base state holds."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from edgegate.components import bring_up
 from edgegate.components.base_state import BaseStates
 from edgegate.components.bring_up import Planes
 from edgegate.components.graph import Step, Took
-from fakes import FakeLab, launch
+from edgegate.errors import LabGone
+from fakes import FakeLab, launch, running
 
 ALWAYS = {
     "api-downstream": {"etcd"},
@@ -109,8 +111,30 @@ def test_the_planes_are_there_before_they_run(lab: FakeLab, steps: dict[str, Ste
 
 def test_each_step_is_told_as_it_ends(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Took("etcd", 0.0, 0.5)
-    monkeypatch.setattr(bring_up, "run_steps", lambda steps, done: done(told))
+    monkeypatch.setattr(bring_up, "run_steps", lambda steps, done, failed: done(told))
     heard: list[Took] = []
     (lab.folder / "base" / "f00d").mkdir(parents=True)
     bring_up.bring_up(launch(lab), BaseStates(lab.folder / "base", "f00d"), images={}, done=heard.append)
     assert heard == [told]
+
+
+def test_a_part_that_has_ended_stops_the_start(lab: FakeLab) -> None:
+    """With the last lines of its log; one that is about to be started again is none of it."""
+    lab.states = {"dns": running("dns", state="restarting"), "etcd": running("etcd")}
+    assert bring_up.fallen(lab) is None
+    ended = replace(running("kube-controller-manager-upstream", pid=None, state="exited"), status=1, tail="no flag -x")
+    lab.states[ended.name] = ended
+    assert str(bring_up.fallen(lab)) == (
+        "kube-controller-manager-upstream ended with status 1 before it was ready. The end of its log "
+        f"({lab.log(ended.name)}):\nno flag -x"
+    )
+
+
+def test_a_lab_that_has_gone_stops_the_start(lab: FakeLab) -> None:
+    gone = LabGone("one", folder=lab.folder, last="its supervisor has ended")
+
+    def ask(_: object) -> None:
+        raise gone
+
+    lab.answers["status"] = ask
+    assert bring_up.fallen(lab) is gone

@@ -53,20 +53,40 @@ def test_a_failure_is_raised_and_nothing_after_it_runs() -> None:
     assert ran == []
 
 
-def test_what_is_under_way_ends_before_a_failure_is_raised() -> None:
-    failing, ended = threading.Event(), threading.Event()
+def test_nobody_waits_for_what_is_under_way_when_a_step_fails() -> None:
+    failing, released = threading.Event(), threading.Event()
 
     def fail() -> None:
-        failing.set()
-        raise ConnectionError
-
-    def go_on() -> None:
         failing.wait(5)
-        ended.set()
+        raise ConnectionError("no etcd")
 
-    with pytest.raises(ConnectionError):
-        run_steps([Step("fails", fail), Step("goes on", go_on)])
-    assert ended.is_set()
+    def hang() -> None:
+        failing.set()
+        released.wait(5)
+
+    with pytest.raises(ConnectionError, match="no etcd"):
+        run_steps([Step("fails", fail), Step("hangs", hang)])
+    hanging = [thread for thread in threading.enumerate() if thread.name == "step hangs"]
+    assert [thread.daemon for thread in hanging] == [True]
+    released.set()
+    hanging[0].join(5)
+
+
+def test_a_step_that_waits_in_vain_is_cut_short_by_what_failed() -> None:
+    """A step may wait for something that a dead part would have to do; only the look at all parts finds that."""
+    released = threading.Event()
+    with pytest.raises(ChildProcessError, match="etcd ended"):
+        run_steps([Step("waits", lambda: released.wait(5))], failed=lambda: ChildProcessError("etcd ended"))
+    released.set()
+
+
+def test_what_failed_explains_the_step_that_failed() -> None:
+    def fail() -> None:
+        raise ConnectionError("refused")
+
+    with pytest.raises(ChildProcessError, match="etcd ended") as caught:
+        run_steps([Step("api", fail)], failed=lambda: ChildProcessError("etcd ended"))
+    assert str(caught.value.__cause__) == "refused"
 
 
 def test_an_unknown_need_is_refused_before_anything_runs() -> None:

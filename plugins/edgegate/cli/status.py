@@ -13,7 +13,7 @@ from edgegate.clock import show_duration
 from edgegate.errors import LabGone
 from edgegate.lab import Lab, ProcessStatus, registry
 
-_COLOURS = {"running": "green", "paused": "yellow", "starting": "yellow", "exited": "red"}
+_COLOURS = {"running": "green", "paused": "yellow", "starting": "yellow", "restarting": "red", "exited": "red"}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from edgegate.components.base_state import BaseStates, apply_crds, crds
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
 from edgegate.components.graph import Step, Took, run_steps
 from edgegate.components.launch import Launch
-from edgegate.lab import ProcessSpec
+from edgegate.errors import ComponentExited, LabFault, LabGone
+from edgegate.lab import Lab, ProcessSpec
 
 PINS = ("kubernetes", "etcd", "envoy-gateway", "envoy", "gateway-api", "coredns", "bubblewrap", "nftables")
 """What the edge is made of: the pins that must be in the store before a lab is started."""
@@ -74,8 +75,24 @@ def bring_up(
     both = planes(launch)
     warm = states.exists
     base = _warm_base(launch, states) if warm else _first_base(launch, states, both, additions)
-    run_steps([*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)], done=done)
+    steps = [*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)]
+    run_steps(steps, done=done, failed=lambda: fallen(launch.lab))
     return both
+
+
+def fallen(lab: Lab) -> LabFault | None:
+    """Return the error for the first part of a lab that has ended by itself, None when there is none.
+
+    Most parts are not asked whether they are ready, because whoever needs them waits; that one cannot tell why.
+    """
+    try:
+        parts = lab.status()
+    except LabGone as gone:
+        return gone
+    for part in parts:
+        if part.state == "exited":
+            return ComponentExited(part.name, status=part.status, log=lab.log(part.name), tail=part.tail)
+    return None
 
 
 def _control_planes(launch: Launch, *, warm: bool) -> list[Step]:

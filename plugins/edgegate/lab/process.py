@@ -179,6 +179,7 @@ class Managed:
             # Whoever is left of its group holds its ports. The id cannot have been given to others this soon.
             child.signal_group(signal.SIGKILL)
             if self.spec.restart == "always" and was != "starting":
+                self.state = "restarting"
                 self._again_later()
 
     def _again_later(self) -> None:
@@ -189,7 +190,7 @@ class Managed:
         timer.start()
 
     def _again(self) -> None:
-        if self.state != "exited":
+        if self.state != "restarting":
             return
         self.restarts += 1
         try:

@@ -79,7 +79,7 @@ class ProcessStatus:
     pid: int | None
     """Process id inside the lab; None when nothing runs."""
     state: str
-    """`starting`, `running`, `paused`, `stopped` (asked for) or `exited` (not asked for)."""
+    """`starting`, `running`, `paused`, `stopped` (asked for), `exited` (not asked for), `restarting` (after that)."""
     uptime: float
     """Seconds since it was started; 0 when nothing runs."""
     rss_bytes: int
@@ -89,7 +89,7 @@ class ProcessStatus:
     status: int | None = None
     """Exit status of the last process that ended; negative when a signal ended it."""
     tail: str = ""
-    """The last log lines of a process that exited."""
+    """The last log lines of a process that exited and of one that is about to be started again."""
 
 
 @dataclass(frozen=True)

@@ -82,5 +82,5 @@ def _line(managed: Managed, resident: dict[int, int]) -> ProcessStatus:
         rss_bytes=0 if pid is None else resident.get(pid, 0),
         restarts=managed.restarts,
         status=managed.status,
-        tail=managed.tail() if state == "exited" else "",
+        tail=managed.tail() if state in ("exited", "restarting") else "",
     )
