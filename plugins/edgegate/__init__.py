@@ -10,11 +10,13 @@ from edgegate.stages import Stage
 if TYPE_CHECKING:
     from edgegate.edge import Edge
     from edgegate.edge.customer import Customer
+    from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
     from edgegate.edge.guard import Guard
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
     from edgegate.edge.oidc_policy import OidcPolicy, SecretState, Target
+    from edgegate.edge.origin import Origin
     from edgegate.edge.promises import Promises
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
         CustomerFactory,
         CustomerLoginFactory,
         DomainFactory,
+        GatewayFactory,
         HttpProxyFactory,
+        OriginFactory,
         ZoneFactory,
     )
     from edgegate.fixtures.tenants import OidcPolicyFactory, TenantFactory
@@ -35,6 +39,7 @@ __all__ = [
     "Backend",
     "Customer",
     "CustomerFactory",
+    "CustomerGateway",
     "CustomerLogin",
     "CustomerLoginFactory",
     "Domain",
@@ -42,6 +47,7 @@ __all__ = [
     "Edge",
     "Finding",
     "Gate",
+    "GatewayFactory",
     "Guard",
     "HttpProxy",
     "HttpProxyFactory",
@@ -49,6 +55,8 @@ __all__ = [
     "Observers",
     "OidcPolicy",
     "OidcPolicyFactory",
+    "Origin",
+    "OriginFactory",
     "Promises",
     "SecretState",
     "Slo",
@@ -61,7 +69,9 @@ __all__ = [
     "Verdict",
     "Zone",
     "ZoneFactory",
+    "gateway_class",
     "inconclusive",
+    "route_with_hostnames",
 ]
 
 _LATE = {
@@ -69,11 +79,13 @@ _LATE = {
     "Backend": "edgegate.edge.http_proxy",
     "Customer": "edgegate.edge.customer",
     "CustomerFactory": "edgegate.fixtures.proxies",
+    "CustomerGateway": "edgegate.edge.customer_gateway",
     "CustomerLogin": "edgegate.edge.customer_login",
     "CustomerLoginFactory": "edgegate.fixtures.proxies",
     "Domain": "edgegate.edge.zone",
     "DomainFactory": "edgegate.fixtures.proxies",
     "Edge": "edgegate.edge",
+    "GatewayFactory": "edgegate.fixtures.proxies",
     "Guard": "edgegate.edge.guard",
     "HttpProxy": "edgegate.edge.http_proxy",
     "HttpProxyFactory": "edgegate.fixtures.proxies",
@@ -81,6 +93,8 @@ _LATE = {
     "Observers": "edgegate.probes.convergence",
     "OidcPolicy": "edgegate.edge.oidc_policy",
     "OidcPolicyFactory": "edgegate.fixtures.tenants",
+    "Origin": "edgegate.edge.origin",
+    "OriginFactory": "edgegate.fixtures.proxies",
     "Promises": "edgegate.edge.promises",
     "SecretState": "edgegate.edge.oidc_policy",
     "Slo": "edgegate.slo",
@@ -90,6 +104,8 @@ _LATE = {
     "TenantFactory": "edgegate.fixtures.tenants",
     "Zone": "edgegate.edge.zone",
     "ZoneFactory": "edgegate.fixtures.proxies",
+    "gateway_class": "edgegate.edge.customer_gateway",
+    "route_with_hostnames": "edgegate.edge.customer_gateway",
 }
 """Names whose modules are imported when they are first used, so that `pytest --help` stays quick."""
 

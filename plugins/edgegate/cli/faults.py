@@ -77,5 +77,20 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("refresh-ignored", "A repaired proof waits for the schedule (#290)", "repaired"),
         _defect("duplicate-domain-admitted", "A second Domain of a name is not refused (#86)", "twice"),
     ),
+    "truth": (
+        _defect("listener-dropped-silently", "A listener that is not served counts as programmed (#235)", "listener"),
+        _defect("foreign-class-admitted", "A Gateway of somebody else's class is not refused (#152)", "somebody_else"),
+        _defect("class-never-again", "A Gateway that came before its class is not looked at again (#153)", "after_its"),
+        _defect("route-hostnames-admitted", "A route with host names is not refused (#288)", "route"),
+        _defect("origin-switch-stuck", "An origin is not switched between name and address (#126)", "origin"),
+    ),
+    "hostname-claims": (
+        _defect("claim-loser-asleep", "Nobody is woken when a host name is released"),
+        _defect("claim-kept", "The claim of a host name stays when its proxy is deleted (#182)"),
+    ),
+    "convergence-burst": (
+        _defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),
+        _defect("conflict-backoff", "Conflicting writes wait for minutes (#166)"),
+    ),
 }
 """Gate to the faults that it must find."""

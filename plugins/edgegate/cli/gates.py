@@ -17,6 +17,9 @@ from edgegate.resources import resource
 GATES = {
     "oidc-isolation": "test_oidc_isolation.py",
     "convergence": "test_convergence_one.py",
+    "convergence-burst": "test_convergence_burst.py",
+    "hostname-claims": "test_hostname_claims.py",
+    "truth": "test_truth.py",
     "oidc-guard": "test_oidc_guard.py",
     "dns-records": "test_dns_records.py",
     "domain-verification": "test_domain_verification.py",

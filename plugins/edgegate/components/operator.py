@@ -29,7 +29,7 @@ PROJECT = "single"
 """What the operators call the first project."""
 CLAIMS = "datum-downstream-gateway-hostnames"
 """Downstream namespace of the claims of host names."""
-_CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
+CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
 _PORT = 8090
 _WEBHOOK_PORT = 9443
 _FAULTS = "operator.faults"
@@ -49,7 +49,7 @@ def additions(choice: OperatorChoice) -> Additions:
 
 
 def _gateway_class() -> Manifest:
-    return Ref(GATEWAY_CLASS, CLASS_NAME).manifest({"controllerName": _CONTROLLER})
+    return Ref(GATEWAY_CLASS, CLASS_NAME).manifest({"controllerName": CONTROLLER})
 
 
 def zone_class(name: str = ZONE_CLASS) -> Manifest:

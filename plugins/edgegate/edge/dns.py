@@ -31,16 +31,17 @@ class Dns:
         """Zones and records of the authoritative server."""
         return PowerDnsApi(self._launch.lab)
 
-    def publish(self, zone: str, name: str, text: str, *, within: float) -> None:
-        """Let a name have one TXT record, and return when the recursor says so too: its memory ends after 1 s.
+    def publish(self, zone: str, name: str, *texts: str, within: float) -> None:
+        """Let a name have these TXT records, and return when the recursor says so too: its memory ends after 1 s.
 
         Raises:
             NeverReady: not within that many seconds.
         """
-        self.api.replace(zone, name, "TXT", [f'"{text}"'], ttl=1)
+        quoted = sorted(f'"{text}"' for text in texts)
+        self.api.replace(zone, name, "TXT", quoted, ttl=1)
 
         def right(answer: DnsAnswer) -> bool:
-            return answer.values == (f'"{text}"',)
+            return answer.values == tuple(quoted)
 
         told = wait_for_record(self.authoritative, name, "TXT", right, within=within)
         wait_for_record(self.recursor, name, "TXT", right, within=within, after=told)

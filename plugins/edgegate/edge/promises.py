@@ -1,15 +1,18 @@
 """What scenarios demand of the system under test, each a wait with the right limit; what does not come is a finding."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
+from edgegate.clock import wait_until
 from edgegate.clusters.plane import Manifest, conditions
 from edgegate.edge import Edge, proxy_watch, traces
+from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.http_proxy import HttpProxy, hostname_condition
+from edgegate.edge.origin import Origin
 from edgegate.errors import NeverReady, PlaneRefused
 from edgegate.probes.dns import DnsAnswer, wait_for_record
 from edgegate.probes.dns_watch import DnsWatch
-from edgegate.records import Source
+from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
 
 
@@ -29,6 +32,19 @@ class Promises:
             f"200 by way of {proxy.name}",
             lambda: proxy.wait_served(host, tls=tls, within=limit),
         )
+
+    def come_from(self, proxy: HttpProxy, host: str, origin: Origin) -> bool:
+        """Demand that requests for a name reach an origin, which its own answer tells, within `converge`."""
+
+        def reached(answer: Answer) -> bool:
+            return answer.status == 200 and bool(answer.json().get("marker") == origin.marker)
+
+        def ask() -> object:
+            with proxy.probe(host) as probe:
+                what = f"{host} reaches {origin.marker}"
+                return wait_for_answer(probe, reached, what=what, within=self._limits.converge)
+
+        return self._comes(Source.TRAFFIC, f"http://{host}", f"200 from origin {origin.marker}", ask)
 
     def answer(self, proxy: HttpProxy, host: str, status: int) -> bool:
         """Demand a status over HTTP; return whether it came."""
@@ -135,15 +151,36 @@ class Promises:
             came = True
         return self._gate.check(Source.STATUS, str(subject), f"not {unwanted}", unwanted, right=not came)
 
-    def refuse(self, subject: object, do: Callable[[], object], *, saying: str) -> bool:
-        """Demand that a control plane refuses something, and that its text tells why."""
+    def tell(self, subject: object, word: str, text: str) -> bool:
+        """Demand that the text of a refusal has a word in it."""
+        return self._gate.check(Source.STATUS, str(subject), f"refused, saying '{word}'", text, right=word in text)
+
+    def refuse_soon(self, subject: object, dry_run: Callable[[], object], *, saying: str, within: float) -> bool:
+        """Demand that a dry run is refused as soon as admission has learnt of what it depends on."""
+        texts: list[str] = []
+
+        def look() -> bool:
+            texts[:] = [self.refused(dry_run)]
+            return bool(texts[0])
+
+        with suppress(NeverReady):
+            wait_until(f"{subject} refused", look, deadline=within, every=0.1)
+        return self.tell(subject, saying, texts[0] or "accepted")
+
+    def refused(self, do: Callable[[], object]) -> str:
+        """Do something, and return why a control plane refused it; empty when it did not."""
         try:
             do()
         except PlaneRefused as refusal:
-            seen, right = f"{refusal.status}: {refusal.text}", saying in refusal.text
-        else:
-            seen, right = "accepted", False
-        return self._gate.check(Source.STATUS, str(subject), f"refused, saying '{saying}'", seen, right=right)
+            return refusal.text
+        return ""
+
+    def refuse(self, subject: object, do: Callable[[], object], *, saying: str) -> bool:
+        """Demand that a control plane refuses something, and that its text tells why."""
+        text = self.refused(do)
+        expected = f"refused, saying '{saying}'"
+        right = bool(text) and saying in text
+        return self._gate.check(Source.STATUS, str(subject), expected, text or "accepted", right=right)
 
     def stay_served(self, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
         """Demand that host names are served in every look while a block runs: proxy, name, whether over TLS."""

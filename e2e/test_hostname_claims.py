@@ -1,0 +1,36 @@
+"""A host name is served for the customer who claimed it first; when he lets it go, the other one gets it."""
+
+import pytest
+
+from edgegate import CustomerFactory, DomainFactory, Edge, HttpProxyFactory, Promises
+
+pytestmark = [
+    pytest.mark.edge_gate("hostname-claims"),
+    pytest.mark.edge_exclusive,
+    pytest.mark.edge_parts("operator"),
+]
+
+
+def test_two_customers_want_the_same(
+    edge: Edge, customers: CustomerFactory, domain: DomainFactory, http_proxy: HttpProxyFactory, must: Promises
+) -> None:
+    """The second one is told that the name is in use and is never served; after its release he is, within seconds."""
+    first, second = customers("first"), customers("second")
+    domains = [domain(customer=first)]
+    domains.append(domain(domains[0].name, customer=second))
+    proofs = [one.proof(edge.limits.accepted) for one in domains]
+    edge.dns.publish(domains[0].name, proofs[0].name, *(one.content for one in proofs), within=edge.limits.converge)
+    for one in domains:
+        one.refresh()
+        one.wait_verified(edge.limits.converge)
+    host = f"www.{domains[0].name}"
+    holder = http_proxy(host, name="holder", customer=first)
+    must.serve(holder, host)
+    loser = http_proxy(host, name="loser", customer=second)
+    with must.stay_served((holder, host, False)):
+        must.report(loser, host, "Available", status="False", reason="InUse")
+        must.say(loser, "HostnamesInUse", reason="HostnameInUse")
+        must.never_come(loser, "served", lambda: loser.wait_served(host, within=edge.limits.settle))
+    holder.remove(edge.limits.gone)
+    must.serve(loser, host, within=edge.limits.released)
+    must.report(loser, host, "Available")

@@ -1,0 +1,69 @@
+"""Gateways, classes and routes that a customer writes himself, without an HTTPProxy."""
+
+from collections.abc import Callable
+
+from edgegate.clusters import kinds
+from edgegate.clusters.kinds import Ref
+from edgegate.clusters.plane import Manifest, conditions
+from edgegate.components.operator import CLASS_NAME, CONTROLLER
+from edgegate.edge.customer import Customer
+
+FOREIGN = "example.org/another-controller"
+
+
+class CustomerGateway:
+    """One Gateway of a customer's own; made by the fixture `customer_gateway`."""
+
+    def __init__(self, name: str, customer: Customer, class_name: str = "", *, host: str | None) -> None:
+        self.customer, self.class_name = customer, class_name or CLASS_NAME
+        self.ref = customer.ref(kinds.GATEWAY, name)
+        self.host = host
+
+    def __repr__(self) -> str:
+        return f"Gateway {self.ref.namespace}/{self.ref.name}"
+
+    def create(self, *, dry_run: bool = False) -> None:
+        """Create it: one HTTP listener `mine`, with the host name or without. A dry run asks admission only."""
+        listener = {"name": "mine", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
+        if self.host is not None:
+            listener["hostname"] = self.host
+        spec = {"gatewayClassName": self.class_name, "listeners": [listener]}
+        plane = self.customer.upstream
+        query = {"dryRun": "All"} if dry_run else {}
+        plane.request(
+            "POST", plane.collection(kinds.GATEWAY, self.ref.namespace), query=query, body=self.ref.manifest(spec)
+        )
+
+    def remove(self, within: float) -> None:
+        """Delete it and return when it is gone."""
+        self.customer.upstream.delete_and_wait(self.ref, within=within)
+
+    def wait_condition(self, condition: str, status: str, within: float) -> Manifest:
+        """Return the Gateway as soon as it has a condition with that status. Raises NeverReady."""
+        return self._wait(
+            lambda found: conditions(found).get(condition, {}).get("status") == status, f"{condition}={status}", within
+        )
+
+    def wait_looked_at(self, within: float) -> Manifest:
+        """Return the Gateway as soon as the operator has judged its present form. Raises NeverReady."""
+        return self._wait(_looked_at, "looked at", within)
+
+    def _wait(self, accept: Callable[[Manifest | None], object], what: str, within: float) -> Manifest:
+        return self.customer.upstream.wait(self.ref, accept, what=f"{self!r}: {what}", within=within) or {}
+
+
+def _looked_at(gateway: Manifest | None) -> bool:
+    found = conditions(gateway).get("Programmed", {})
+    generation = (gateway or {}).get("metadata", {}).get("generation", 0)
+    return found.get("status") in ("True", "False") and found.get("observedGeneration") == generation
+
+
+def gateway_class(name: str, *, ours: bool) -> Manifest:
+    """Return a class of the operator's under another name, or one of somebody else."""
+    return Ref(kinds.GATEWAY_CLASS, name).manifest({"controllerName": CONTROLLER if ours else FOREIGN})
+
+
+def route_with_hostnames(customer: Customer, gateway: Ref, hostname: str) -> Manifest:
+    """Return an HTTPRoute that names its host names itself, which the edge does not support."""
+    spec = {"parentRefs": [{"name": gateway.name}], "hostnames": [hostname], "rules": []}
+    return customer.ref(kinds.HTTP_ROUTE, "own-hostnames").manifest(spec)
