@@ -30,7 +30,7 @@ EdgegateError
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     └── LabFault               the sandbox or a part of it
-        ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory
+        ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
         ├── ComponentExited    its last log lines
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
@@ -400,6 +400,18 @@ class NotEnoughMemory(LabFault):
             f"End what uses the memory (`edgegate status` lists kept labs, `edgegate down` ends one)."
         )
         self.needs_mib, self.has_mib = needs_mib, has_mib
+
+
+class NoRoomForLab(LabFault):
+    """The folder where an edge keeps its logs and credentials cannot be written to, or its disk is full."""
+
+    def __init__(self, folder: Path, *, reason: str) -> None:
+        super().__init__(
+            f"an edge keeps logs, credentials and locks in {folder}, which cannot be written to: {reason}. Make it "
+            f"writable for this user and free some disk, or set EDGEGATE_CACHE to another folder (its store may be a "
+            f"link to a read-only one)."
+        )
+        self.folder, self.reason = folder, reason
 
 
 class UnknownProcess(LabFault):

@@ -1,5 +1,6 @@
 """A lab from its making to its end."""
 
+import errno
 import os
 import signal
 import stat
@@ -16,11 +17,12 @@ from edgegate.errors import (
     LabExists,
     LabGone,
     LabRequestFailed,
+    NoRoomForLab,
     NotEnoughMemory,
     SandboxNotPermitted,
     ToolMissing,
 )
-from edgegate.lab import Lab, Tools, registry, sandbox
+from edgegate.lab import Lab, Tools, record, registry, sandbox
 from edgegate.lab.control import enter_argv
 from lab_parts import SLEEP, STUBBORN, MakeLab, child, interfaces, processes
 
@@ -38,6 +40,20 @@ def test_down_leaves_nothing_and_is_quick(make_lab: MakeLab) -> None:
     assert processes("down-leaves-nothing") == []
     assert lab.net.interface not in interfaces()
     assert took < 1
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the disk's fault, not the supervisor's, which runs already when the record is written."""
+
+    def write(folder: Path, made: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    sandbox.ensure_privileges()
+    monkeypatch.setattr(record, "write", write)
+    with pytest.raises(NoRoomForLab, match="full-disk, which cannot be written to: No space left on device"):
+        sandbox.create(tmp_path / "full-disk", "full-disk")
+    assert not (tmp_path / "full-disk").exists()
+    assert processes("full-disk") == []
 
 
 def test_only_the_owner_gets_in(lab: Lab) -> None:

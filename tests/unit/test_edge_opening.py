@@ -1,7 +1,9 @@
 """An edge is opened once for all who share it: a kept one that fits is used, everything else is told."""
 
+import errno
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +24,7 @@ from edgegate.lab import registry, sandbox
 from edgegate.lab.record import Record
 from edgegate.resources import resource
 from edgegate.settings import Settings
-from fakes import VERSIONS, FakeLab, artifact, launch, selection
+from fakes import VERSIONS, FakeLab, artifact, launch, running, selection
 
 FITS, OTHER = "f" * 16, "0" * 16
 
@@ -123,6 +125,42 @@ def test_a_kept_edge_that_fits_is_used(world: World) -> None:
     assert (opened.how, opened.steps, kept.leased) == ("kept edge used again", (), True)
     assert world.privileges == [kept.record.launcher_pid]
     assert opened.planes.downstream.kubeconfig.exists()
+
+
+def test_a_kept_edge_with_a_part_that_has_ended_is_not_used(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """The user is told why, and how to end it."""
+    kept = world.lab("kept-1")
+    kept.states = {"dns": running("dns", state="restarting"), "etcd": running("etcd", pid=None, state="exited")}
+    assert open_edge(_plan(world), "run").how == "started"
+    assert (kept.leased, kept.asked) == (False, [])
+    assert "etcd of the kept edge kept-1 has ended, so it is not used." in caplog.messages
+    told = "kept-1: etcd has ended; `edgegate logs` tells why, `edgegate down --name kept-1` ends the rest"
+    with pytest.raises(NothingToReuse, match=told):
+        open_edge(_plan(world, reuse=Reuse.ALWAYS), "other")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_cache_folder_that_cannot_be_written_to(world: World, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Inconclusive: the surroundings broke."""
+    reason = os.strerror(number)
+
+    def refuse(path: Path, **_: object) -> None:
+        raise OSError(number, reason, str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(EnvironmentFault) as raised:
+        open_edge(_plan(world), "run")
+    assert str(raised.value) == (
+        f"an edge keeps logs, credentials and locks in {world.cache}, which cannot be written to: {reason}. Make it "
+        "writable for this user and free some disk, or set EDGEGATE_CACHE to another folder (its store may be a link "
+        "to a read-only one)."
+    )
+
+
+def test_other_trouble_with_files_is_not_blamed_on_the_cache_folder(world: World) -> None:
+    world.fails = PermissionError(errno.EACCES, "Permission denied", "/proc/1/root")
+    with pytest.raises(PermissionError):
+        open_edge(_plan(world), "run")
 
 
 def test_the_edge_of_the_same_run_is_joined_though_it_is_not_kept(world: World) -> None:

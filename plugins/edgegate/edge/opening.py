@@ -28,6 +28,8 @@ from edgegate.edge import sentinel
 from edgegate.errors import NothingToReuse
 from edgegate.forms import Reuse
 from edgegate.lab import Lab, Tools, registry, sandbox
+from edgegate.lab.disk import kept_in
+from edgegate.lab.record import Record
 from edgegate.pins import Pins, Selection
 from edgegate.settings import Settings
 
@@ -108,11 +110,12 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
     Raises:
         NothingToReuse: reuse is `always` and no kept edge fits; says how each differs.
         LabFault: the lab or one of its parts could not be started.
+        NoRoomForLab: the cache folder cannot be written to, or its disk is full.
     """
     began = time.monotonic()
     # Kept edges are shared between runs: of two that want to keep one, the second uses the first one's.
     shared = f"kept-{plan.fingerprint}" if plan.settings.keep else f"run-{run_key}"
-    with _one_at_a_time(plan.settings.cache, shared):
+    with kept_in(plan.settings.cache), _one_at_a_time(plan.settings.cache, shared):
         registry.sweep(plan.settings.cache)
         lab, how = _find(plan, run_key)
         # Without root, a lab is reached from the namespace in which it was made.
@@ -137,14 +140,26 @@ def _find(plan: Plan, run_key: str) -> tuple[Lab | None, str]:
             return registry.attach(folder), "joined this run's edge"
         if not record.kept:
             continue
-        if record.fingerprint == plan.fingerprint and plan.settings.reuse is not Reuse.NEVER:
+        why_not = _why_not(plan, folder, record)
+        if not why_not:
             return registry.attach(folder), "kept edge used again"
-        differing.append(f"{record.name}: {difference(plan, folder)}")
+        differing.append(f"{record.name}: {why_not}")
     if plan.settings.reuse is Reuse.ALWAYS:
         raise NothingToReuse(differing)
     for line in differing:
         _log.info("kept edge not used, %s", line)
     return None, ""
+
+
+def _why_not(plan: Plan, folder: Path, record: Record) -> str:
+    """Return why a kept lab cannot be used, nothing when it can."""
+    if record.fingerprint != plan.fingerprint or plan.settings.reuse is Reuse.NEVER:
+        return difference(plan, folder)
+    ended = ", ".join(part.name for part in registry.attach(folder).status() if part.state == "exited")
+    if not ended:
+        return ""
+    _log.warning("%s of the kept edge %s has ended, so it is not used.", ended, record.name)
+    return f"{ended} has ended; `edgegate logs` tells why, `edgegate down --name {record.name}` ends the rest"
 
 
 def difference(plan: Plan, folder: Path) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from edgegate.clock import wait_until
 from edgegate.errors import CommandFailed, EdgegateError, LabGone, NeverReady, ToolMissing
-from edgegate.lab import memory, network, privileges, proc, record, registry
+from edgegate.lab import disk, memory, network, privileges, proc, record, registry
 from edgegate.lab.control import Lab
 from edgegate.lab.launcher import SOCKET, Order, environment, launch
 from edgegate.lab.network import LabNet
@@ -58,6 +58,7 @@ def create(
         LabExists, LabFolderForeign: the folder is not free.
         SandboxNotPermitted: namespaces are refused.
         SubnetTaken: no block of addresses is free.
+        NoRoomForLab: the folder cannot be written to, or its disk is full.
     """
     order = Order(
         folder=folder.resolve(),
@@ -69,7 +70,7 @@ def create(
     )
     memory.require(needs_mib)
     _require_programs(order.tools)
-    with ExitStack() as undo:
+    with disk.kept_in(order.folder), ExitStack() as undo:
         alive = registry.claim(order.folder, name)
         undo.callback(_clear, order.folder)
         try:
@@ -107,6 +108,8 @@ def _agree(order: Order, lease: socket.socket) -> Lab:
             raise ConnectionResetError("its supervisor ended")
         unwrap(answer)
     except OSError as trouble:
+        if disk.refused(trouble, order.folder):
+            raise
         raise LabGone(order.name, folder=order.folder, last=f"while it was set up: {trouble}") from trouble
     lease.settimeout(None)
     return Lab(order.folder, made, lease)
