@@ -122,3 +122,19 @@ def test_nothing_to_reuse(started: FakeEdge, capsys: Captured) -> None:
 def test_a_version_that_cannot_be_meant(started: FakeEdge, capsys: Captured) -> None:
     assert main(["up", "--set", "envoy"]) == 2
     assert capsys.readouterr().err.startswith("edgegate: --set: 'envoy' is no pair.")
+
+
+@pytest.mark.parametrize(("steps", "ended"), [((Took("etcd", 0.0, 0.5),), True), ((), False)])
+def test_an_edge_that_nobody_was_told_of_is_ended(
+    started: FakeEdge, monkeypatch: pytest.MonkeyPatch, capsys: Captured, steps: tuple[Took, ...], ended: bool
+) -> None:
+    """When Ctrl-C comes after the start; one that ran before goes on."""
+
+    def interrupted() -> Versions:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(started, "versions", interrupted)
+    started.opened.steps = steps
+    assert main(["up"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert started.lab.asked == ([("down",)] if ended else [])

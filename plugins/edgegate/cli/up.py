@@ -31,18 +31,29 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     with talk.progress() as progress:
         edge = Edge.open(settings, f"kept-{secrets.token_hex(4)}", done=tell, progress=progress)
     with edge:
-        running = edge.versions().running
-        data = {
-            "name": edge.lab.name,
-            "how": edge.opened.how,
-            "seconds": round(edge.opened.seconds, 3),
-            "address": edge.site.address,
-            "versions": running,
-            "kubeconfigs": {plane.name: str(plane.kubeconfig) for plane in (edge.downstream, edge.upstream)},
-            "steps": {step.name: round(step.seconds, 3) for step in edge.opened.steps},
-        }
-        talk.result(data, _shown(edge, running, inside_only=inside_only))
+        try:
+            data, shown = _described(edge, inside_only=inside_only)
+        except BaseException:  # Ctrl-C too: nobody has been told of this edge, so nobody would end it
+            if edge.opened.steps:  # it was not running before
+                edge.lab.down()
+            raise
+        talk.result(data, shown)
     return EXIT_DONE
+
+
+def _described(edge: Edge, *, inside_only: bool) -> tuple[dict[str, object], Table]:
+    """Return what there is to say of an edge, for a program and for a person."""
+    running = edge.versions().running
+    data = {
+        "name": edge.lab.name,
+        "how": edge.opened.how,
+        "seconds": round(edge.opened.seconds, 3),
+        "address": edge.site.address,
+        "versions": running,
+        "kubeconfigs": {plane.name: str(plane.kubeconfig) for plane in (edge.downstream, edge.upstream)},
+        "steps": {step.name: round(step.seconds, 3) for step in edge.opened.steps},
+    }
+    return data, _shown(edge, running, inside_only=inside_only)
 
 
 def _shown(edge: Edge, running: Mapping[str, str], *, inside_only: bool) -> Table:
