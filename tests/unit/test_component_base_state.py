@@ -1,5 +1,6 @@
 """What every edge starts with: CRDs read from the pinned modules, applied once, kept as a copy of etcd's data."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,18 @@ def test_a_copy_that_fails_leaves_nothing_and_etcd_goes_on(lab: FakeLab, tmp_pat
         BaseStates(tmp_path / "base", "f00d").keep(launch(lab))
     assert lab.asked[-1] == ("resume", "etcd")
     assert list((tmp_path / "base").iterdir()) == []
+
+
+def test_old_states_give_way_to_new_ones(lab: FakeLab, tmp_path: Path) -> None:
+    """The ones that were used last stay, however old they are."""
+    lab.answers["run"] = _copying(lab)
+    for number in range(base_state.KEPT + 2):
+        (tmp_path / "base" / str(number)).mkdir(parents=True)
+        os.utime(tmp_path / "base" / str(number), (number, number))
+    BaseStates(tmp_path / "base", "0").restore(launch(FakeLab(tmp_path / "other")))
+    BaseStates(tmp_path / "base", "f00d").keep(launch(lab))
+    left = {entry.name for entry in (tmp_path / "base").iterdir()}
+    assert left == {"f00d", "0", *(str(number) for number in range(4, base_state.KEPT + 2))}
 
 
 def test_a_warm_start_begins_with_the_copy(lab: FakeLab, tmp_path: Path) -> None:

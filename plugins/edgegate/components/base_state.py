@@ -24,6 +24,9 @@ from edgegate.components.launch import Launch
 _ENVOY_CRDS = "charts/gateway-crds-helm/templates/generated"
 _GATEWAY_CRDS = "config/crd/experimental"
 
+KEPT = 16
+"""Base states that stay: as many combinations of versions and parts are in use at the same time."""
+
 
 class BaseStates:
     """The folder of kept base states, one data folder of etcd a fingerprint."""
@@ -38,8 +41,9 @@ class BaseStates:
 
     def restore(self, launch: Launch) -> None:
         """Put the kept data where etcd will look for it; etcd must not run yet."""
+        with suppress(OSError):  # a read-only one is used all the same
+            self._kept.touch()  # first, so that nobody takes it for an old one and removes it under us
         launch.lab.run(["cp", "--archive", "--sparse=always", str(self._kept), etcd.DATA_FOLDER])
-        self._kept.touch()
 
     def keep(self, launch: Launch) -> None:
         """Copy etcd's data while it is frozen.
@@ -58,6 +62,14 @@ class BaseStates:
                 partial.rename(self._kept)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+        self._forget_old()
+
+    def _forget_old(self) -> None:
+        """Remove all but the states that were used last: each is 30 MiB, and every new version of ours adds one."""
+        with suppress(OSError):  # another start does the same right now
+            states = sorted(self._kept.parent.iterdir(), key=lambda state: state.stat().st_mtime, reverse=True)
+            for old in states[KEPT:]:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def crds(gateway_api: Artifact, envoy_gateway: Artifact) -> list[Manifest]:
