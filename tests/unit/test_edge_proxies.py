@@ -12,7 +12,7 @@ from edgegate.clusters.kinds import GATEWAY, POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.edge import proxies, sentinel, versions
 from edgegate.edge.proxies import Proxies, Proxy
-from edgegate.errors import NeverReady
+from edgegate.errors import ComponentExited, NeverReady
 from edgegate.probes.envoy import EnvoyAdmin
 from fakes import FakeLab, launch, running
 from kube_api import KubeApi, condition, serve
@@ -104,6 +104,51 @@ def test_a_proxy_that_has_heard_nothing_does_not(
     assert str(raised.value) == (
         "a proxy that has its listeners: not within 50 ms; last seen: envoy-1 (not ready, 10.88.7.140)"
     )
+
+
+CRASHED = {"name": "envoy", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+CRASHED |= {"lastState": {"terminated": {"exitCode": 3}}}
+STARTED_AGAIN = {"name": "other", "state": {"running": {}}, "lastState": {"terminated": {"exitCode": 4}}}
+
+
+def test_a_proxy_whose_envoy_has_ended_says_so(api: KubeApi, found: Proxies, stats: dict[str, str]) -> None:
+    """A container that was started again is none of it."""
+    pod = _pod("envoy-1", "10.88.7.140")
+    pod["status"]["containerStatuses"] = [STARTED_AGAIN, CRASHED]
+    api.write(pod)
+    with pytest.raises(NeverReady, match=r"seen: envoy-1 \(not ready, 10.88.7.140, envoy ended with status 3\)$"):
+        found.one(0.05)
+
+
+def test_a_start_whose_envoy_ends_shows_its_last_words(
+    served: tuple[KubeApi, ControlPlane], tmp_path: Path, stats: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, plane = served
+    lab = FakeLab(tmp_path)
+    both: Any = SimpleNamespace(downstream=plane, upstream=None)
+    pod = _pod("envoy-1", "10.88.7.140")
+    pod["status"]["containerStatuses"] = [{"name": "envoy", "state": {"terminated": {"exitCode": 3}}}]
+    api.write(pod)
+    log = tmp_path / "logs/pods/envoy-gateway-system_envoy-1/envoy.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("up\nno such flag\n")
+    monkeypatch.setattr(sentinel, "PROXY_WITHIN", 0.05)
+    steps = {step.name: step for step in sentinel.steps(launch(lab), both)}
+    with pytest.raises(ComponentExited) as raised:
+        steps["proxy"].run()
+    assert str(raised.value) == (
+        f"envoy-1/envoy ended with status 3 before it was ready. The end of its log ({log}):\nup\nno such flag"
+    )
+
+
+def test_a_start_without_a_proxy_says_that(
+    served: tuple[KubeApi, ControlPlane], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both: Any = SimpleNamespace(downstream=served[1], upstream=None)
+    monkeypatch.setattr(sentinel, "PROXY_WITHIN", 0.05)
+    steps = {step.name: step for step in sentinel.steps(launch(FakeLab(tmp_path)), both)}
+    with pytest.raises(NeverReady, match="no proxy pod"):
+        steps["proxy"].run()
 
 
 def test_no_proxy_at_all(api: KubeApi, found: Proxies) -> None:

@@ -1,6 +1,6 @@
 """The proxies of the edge: find them, read them, restart them with nothing cached."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from edgegate.clock import Deadline, wait_until
@@ -26,20 +26,31 @@ class Proxy:
     """Address of the pod."""
     ready: bool
     """Whether Kubernetes says it is ready."""
+    ended: tuple[tuple[str, int], ...] = ()
+    """Containers that do not run because they have ended, each with its exit status."""
 
     @classmethod
     def of(cls, pod: Manifest) -> "Proxy":
         """Return the proxy that a pod is."""
         metadata, status = pod["metadata"], pod.get("status") or {}
-        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"))
+        ended = tuple(_ended(status.get("containerStatuses", [])))
+        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"), ended)
 
     def describe(self) -> str:
         """Return its state in a few words."""
-        return f"{self.name} ({'ready' if self.ready else 'not ready'}, {self.address or 'no address'})"
+        ended = "".join(f", {name} ended with status {code}" for name, code in self.ended)
+        return f"{self.name} ({'ready' if self.ready else 'not ready'}, {self.address or 'no address'}{ended})"
 
     def admin(self) -> EnvoyAdmin:
         """Return the admin interface of its Envoy."""
         return EnvoyAdmin(f"http://{self.address}:{ADMIN_PORT}")
+
+
+def _ended(containers: Sequence[Manifest]) -> Iterator[tuple[str, int]]:
+    for container in containers:
+        end = container["state"].get("terminated") or container.get("lastState", {}).get("terminated")
+        if end and "running" not in container["state"]:
+            yield container["name"], end["exitCode"]
 
 
 class Proxies:
