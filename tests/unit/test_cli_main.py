@@ -79,6 +79,16 @@ def test_what_cannot_be_meant_is_2(words: list[str], command: Callable[[Run], No
     assert capsys.readouterr().err.startswith("usage: edgegate")
 
 
+@pytest.mark.parametrize("words", [["--json"], ["upp", "--json"], ["status", "--json", "--name"]])
+def test_what_cannot_be_meant_is_one_object_for_a_program(words: list[str], capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(words)
+    said = capsys.readouterr()
+    answer = json.loads(said.out)
+    assert answer["error"] == "UsageFault"
+    assert said.err.endswith(f"edgegate: {answer['text']}\n")
+
+
 @pytest.mark.parametrize("status", [0, 1, 75])
 def test_the_status_is_the_commands(status: int, command: Callable[[Run], None]) -> None:
     command(lambda args, talk: status)

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from edgegate.cli.talk import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE, Talk
 from edgegate.errors import EdgegateError, UsageFault
@@ -28,12 +29,27 @@ COMMANDS = {
 }
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells a program too what cannot be meant."""
+
+    talk = Talk(as_json=False)
+    """Where it is told."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end."""
+        self.print_usage(sys.stderr)
+        self.talk.error(UsageFault(message))
+        self.exit(EXIT_USAGE)
+
+
+def _parser(chosen: str | None, talk: Talk) -> argparse.ArgumentParser:
     """Return the parser; only the chosen command's module is imported, so that `--help` stays quick."""
-    parser = argparse.ArgumentParser(prog="edgegate", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser = _Parser(prog="edgegate", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser.talk = talk
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
+        command.talk = talk
         command.add_argument("--json", action="store_true", help="One JSON object on stdout, progress on stderr")
         if name == chosen:
             import_module(f"edgegate.cli.{name}").arguments(command)
@@ -44,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if word in COMMANDS), None)
-    talk = Talk(as_json=False)
+    talk = Talk(as_json="--json" in words)  # for what is said before the words are understood
     try:
-        args = _parser(chosen).parse_args(words)
+        args = _parser(chosen, talk).parse_args(words)
         talk = Talk(as_json=args.json)
         status: int = import_module(f"edgegate.cli.{args.command}").run(args, talk)
         sys.stdout.flush()
