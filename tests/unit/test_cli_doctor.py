@@ -73,6 +73,7 @@ def test_a_healthy_machine(healthy: Machine) -> None:
         ("tool: pip", "pip 23.2.1"),
         ("tool: ip", "/usr/bin/ip"),
         ("tool: unshare", "/usr/bin/unshare"),
+        ("tool: setsid", "/usr/bin/setsid"),
         ("tool: nsenter", "/usr/bin/nsenter"),
         ("tool: apt-get", "/usr/bin/apt-get"),
         ("tool: dpkg", "/usr/bin/dpkg"),
@@ -205,9 +206,9 @@ def test_tools_stop_a_run_only_where_they_are_needed(healthy: Machine, tmp_path:
     few = pins.load(write(tmp_path))
     bare = replace(healthy, which=lambda program: None, attempt=_answers({"pip": "No module named pip"}))
     built, empty = _bad(bare), _bad(replace(bare, missing=[few.pin("server"), few.pin("tool")]))
-    names = ("tool: ip", "tool: nsenter", "tool: apt-get", "tool: dpkg", "tool: pip")
-    assert [built[name].stops for name in names] == [True, True, False, False, False]
-    assert [empty[name].stops for name in names] == [True, True, True, True, True]
+    names = ("tool: ip", "tool: setsid", "tool: nsenter", "tool: apt-get", "tool: dpkg", "tool: pip")
+    assert [built[name].stops for name in names] == [True, True, True, False, False, False]
+    assert [empty[name].stops for name in names] == [True, True, True, True, True, True]
     assert built["tool: pip"].seen == "No module named pip"
     assert "python3 -m venv" in built["tool: pip"].fix
     assert built["tool: ip"].fix == "Install the package iproute2: `apt-get install iproute2` as root on Debian."
@@ -249,6 +250,16 @@ def test_every_finding_that_can_be_bad_has_a_fix(healthy: Machine) -> None:
     bad = _bad(worst)
     assert len(bad) >= len(checks.CHECKS)
     assert [found.what for found in bad.values() if not (found.fix and found.seen)] == []
+
+
+def test_a_program_is_looked_for_where_the_lab_will(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An `ip` in an sbin folder that is not on PATH is none for a lab."""
+    (tmp_path / "ip").write_text("#!/bin/sh")
+    (tmp_path / "ip").chmod(0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert which("ip") is None
+    monkeypatch.setenv("PATH", f"/nowhere:{tmp_path}")
+    assert which("ip") == f"{tmp_path}/ip"
 
 
 def test_commands_are_tried_with_the_sbin_folders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def go(machine: Machine) -> Finding:
 
 def tools(machine: Machine) -> list[Finding]:
     """Programs that the lab calls, and those that fetch what is still missing."""
-    wanted = [("ip", "iproute2", True), ("unshare", "util-linux", True), ("nsenter", "util-linux", True)]
+    wanted = [("ip", "iproute2", True), *((name, "util-linux", True) for name in ("unshare", "setsid", "nsenter"))]
     fetches = any(isinstance(pin.recipe, DebRecipe) for pin in machine.missing)
     wanted += [("apt-get", "apt", fetches), ("dpkg", "dpkg", fetches)]
     return [_tool(machine, *one) for one in wanted]

@@ -23,8 +23,8 @@ def search_path() -> str:
 
 
 def which(program: str) -> str | None:
-    """Return the path of a program, or None."""
-    return shutil.which(program, path=search_path())
+    """Return the path of a program, or None; a lab looks on PATH only, so what is in an sbin folder may be none."""
+    return shutil.which(program)
 
 
 def attempt(argv: Sequence[str]) -> Completed:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from edgegate.clock import wait_until
 from edgegate.command import Completed
-from edgegate.errors import CommandFailed, LabGone
+from edgegate.errors import CommandFailed, LabGone, ToolMissing
 from edgegate.lab import network, proc
 from edgegate.lab.network import LabNet
 from edgegate.lab.record import Record
@@ -214,7 +215,11 @@ def enter_argv(lab: Lab, tools: Tools) -> list[str]:
 
     Raises:
         LabGone: the lab has ended.
+        ToolMissing: there is no `nsenter`.
     """
+    if shutil.which(tools.nsenter) is None:
+        problem, fix = "not found on PATH", "Install util-linux."
+        raise ToolMissing(tools.nsenter, what="a command inside a lab", problem=problem, fix=fix)
     words = [tools.nsenter, "--target", str(lab.init_pid), "--pid", "--net", "--mount"]
     try:
         same = Path("/proc/self/ns/user").readlink() == Path(f"/proc/{lab.init_pid}/ns/user").readlink()
