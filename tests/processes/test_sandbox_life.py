@@ -114,7 +114,7 @@ def test_a_file_that_is_not_there(lab: Lab) -> None:
 def test_a_command_line_enters_the_lab(lab: Lab) -> None:
     done = subprocess.run([*enter_argv(lab, Tools()), "ip", "-br", "addr"], capture_output=True, text=True, check=True)
     assert lab.net.lab_ip in done.stdout
-    with pytest.raises(ToolMissing, match=r"a command inside a lab needs nope: not found on PATH\. Install util-linux\."):
+    with pytest.raises(ToolMissing, match=r"inside a lab needs nope: not found on PATH\. Install util-linux\."):
         enter_argv(lab, Tools(nsenter="nope"))
 
 
