@@ -52,6 +52,14 @@ def processes(token: str) -> list[int]:
     return sorted(found)
 
 
+def words_of(pid: int | str) -> list[bytes]:
+    """Return the command line of a process; empty when it has just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
 def interfaces(pid: int | str = "self") -> set[str]:
     """Return the network interfaces that a process sees."""
     lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]

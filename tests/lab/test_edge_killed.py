@@ -18,7 +18,7 @@ import pytest
 from edgegate.clock import wait_until
 from edgegate.lab import registry, sandbox
 from edgegate.settings import Settings
-from lab_parts import interfaces, processes
+from lab_parts import interfaces, processes, words_of
 
 KILLS = int(os.environ.get("EDGEGATE_TEST_KILLS", "1"))
 MOMENTS = random.Random(194)
@@ -86,7 +86,7 @@ def _victim(world: World, role: str, runner: int) -> int | None:
     if role == "supervisor":
         return next((record.init_pid for _, record in registry.labs(world.folder / "cache")), None)
     children = Path(f"/proc/{runner}/task/{runner}/children").read_text().split()
-    return next((int(pid) for pid in children if b"readline" in Path(f"/proc/{pid}/cmdline").read_bytes()), None)
+    return next((int(pid) for pid in children if b"readline" in b" ".join(words_of(pid))), None)
 
 
 @pytest.mark.timeout(120)

@@ -16,7 +16,7 @@ import pytest
 
 from edgegate.clock import wait_until
 from edgegate.lab import registry
-from lab_parts import interfaces, processes
+from lab_parts import interfaces, processes, words_of
 
 KILLS = int(os.environ.get("EDGEGATE_TEST_KILLS", "5"))
 MOMENTS = random.Random(194)
@@ -75,8 +75,8 @@ def world(privileged: None, tmp_path: Path, request: pytest.FixtureRequest) -> I
 def _victim(world: World, role: str) -> int | None:
     """Return launcher or supervisor of the world's lab, once it is there."""
     for pid in processes(f"--lab\0{world.name}"):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if (words[0] == b"unshare") == (role == "launcher") and words[0] != b"setsid":
+        words = words_of(pid)
+        if words and (words[0] == b"unshare") == (role == "launcher") and words[0] != b"setsid":
             return pid
     return None
 
