@@ -24,15 +24,20 @@ pytestmark = [
 ]
 
 
-def test_listener_without_host_name(edge: Edge, customer_gateway: GatewayFactory, must: Promises) -> None:
-    """A listener that nobody serves is refused, or its Gateway says that it is not programmed."""
-    gateway = customer_gateway("nameless", host=None)
-    why = must.refused(gateway.create)
-    if why:
-        must.tell(gateway, "hostname", why)
-        return
+def test_listener_without_host_name(
+    edge: Edge, dns_zone: ZoneFactory, customer: Customer, customer_gateway: GatewayFactory, must: Promises
+) -> None:
+    """A listener that nobody serves is refused; where it came past admission, its Gateway is not programmed."""
+    gateway = customer_gateway("nameless", dns_zone().host("good"), None)
+
+    def dry_run() -> None:
+        customer.dry_run(gateway.manifest)
+
+    must.refuse(gateway, dry_run, saying="hostname")
+    with edge.operator.without_admission(customer.namespace, dry_run, within=edge.limits.recover):
+        gateway.create()
+    must.come(gateway, "Accepted=True", lambda: gateway.wait_condition("Accepted", "True", edge.limits.programmed))
     must.come(gateway, "Programmed=False", lambda: gateway.wait_condition("Programmed", "False", edge.limits.released))
-    gateway.wait_looked_at(edge.limits.programmed)
     must.never_come(
         gateway, "Programmed=True", lambda: gateway.wait_condition("Programmed", "True", edge.limits.settle)
     )
@@ -44,8 +49,8 @@ def test_class_of_somebody_else(
     """A Gateway of a class that the operator does not manage is refused, and is not served in any case."""
     name = f"foreign-{secrets.token_hex(3)}"
     apply(gateway_class(name, ours=False), to=edge.upstream)
-    gateway = customer_gateway("foreign", name, host=f"foreign.{customer.namespace}.test")
-    must.refuse_soon(gateway, lambda: gateway.create(dry_run=True), saying=name, within=edge.limits.accepted)
+    gateway = customer_gateway("foreign", f"foreign.{customer.namespace}.test", class_name=name)
+    must.refuse_soon(gateway, lambda: customer.dry_run(gateway.manifest), saying=name, within=edge.limits.accepted)
 
 
 def test_class_after_its_gateway(
@@ -53,7 +58,7 @@ def test_class_after_its_gateway(
 ) -> None:
     """A Gateway that came before its class is refused at once, or is looked at again when the class is there."""
     name = f"late-{secrets.token_hex(3)}"
-    gateway = customer_gateway("early", name, host=dns_zone().host("early"))
+    gateway = customer_gateway("early", dns_zone().host("early"), class_name=name)
     why = must.refused(gateway.create)
     if why:
         must.tell(gateway, name, why)
@@ -63,14 +68,12 @@ def test_class_after_its_gateway(
     must.come(gateway, "Accepted=True", lambda: gateway.wait_condition("Accepted", "True", edge.limits.released))
 
 
-def test_route_with_host_names(
-    customer: Customer, customer_gateway: GatewayFactory, edge: Edge, must: Promises
-) -> None:
+def test_route_with_host_names(customer: Customer, customer_gateway: GatewayFactory, must: Promises) -> None:
     """A route must not name host names itself; it is told that they belong to the listeners."""
-    gateway = customer_gateway("parent", host=f"parent.{customer.namespace}.test")
+    gateway = customer_gateway("parent", f"parent.{customer.namespace}.test")
     gateway.create()
     route = route_with_hostnames(customer, gateway.ref, f"parent.{customer.namespace}.test")
-    must.refuse("a route with spec.hostnames", lambda: edge.upstream.create(route), saying="hostnames")
+    must.refuse("a route with spec.hostnames", lambda: customer.dry_run(route), saying="hostnames")
 
 
 def test_origin_by_name_and_by_address(http_proxy: HttpProxyFactory, origin: OriginFactory, must: Promises) -> None:

@@ -51,6 +51,12 @@ class Customer:
         assert found is not None, "a customer is used after it was created"
         return f"ns-{found['metadata']['uid']}"
 
+    def dry_run(self, manifest: Manifest) -> None:
+        """Ask admission whether an object could be created in the namespace. Raises PlaneRefused when not."""
+        ref = Ref.of(manifest)
+        collection = self.upstream.collection(ref.kind, ref.namespace)
+        self.upstream.request("POST", collection, query={"dryRun": "All"}, body=manifest)
+
     def ref(self, kind: Kind, name: str) -> Ref:
         """Return the reference to an object of this customer."""
         return Ref(kind, name, self.namespace)

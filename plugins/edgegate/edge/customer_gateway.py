@@ -1,6 +1,6 @@
 """Gateways, classes and routes that a customer writes himself, without an HTTPProxy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
@@ -14,25 +14,24 @@ FOREIGN = "example.org/another-controller"
 class CustomerGateway:
     """One Gateway of a customer's own; made by the fixture `customer_gateway`."""
 
-    def __init__(self, name: str, customer: Customer, class_name: str = "", *, host: str | None) -> None:
+    def __init__(self, name: str, customer: Customer, class_name: str = "", *, hosts: Sequence[str | None]) -> None:
         self.customer, self.class_name = customer, class_name or CLASS_NAME
         self.ref = customer.ref(kinds.GATEWAY, name)
-        self.host = host
+        self.hosts = tuple(hosts)
 
     def __repr__(self) -> str:
         return f"Gateway {self.ref.namespace}/{self.ref.name}"
 
-    def create(self, *, dry_run: bool = False) -> None:
-        """Create it: one HTTP listener `mine`, with the host name or without. A dry run asks admission only."""
-        listener = {"name": "mine", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
-        if self.host is not None:
-            listener["hostname"] = self.host
-        spec = {"gatewayClassName": self.class_name, "listeners": [listener]}
-        plane = self.customer.upstream
-        query = {"dryRun": "All"} if dry_run else {}
-        plane.request(
-            "POST", plane.collection(kinds.GATEWAY, self.ref.namespace), query=query, body=self.ref.manifest(spec)
-        )
+    @property
+    def manifest(self) -> Manifest:
+        """What is created: one HTTP listener a host name; None is one without."""
+        listeners = [_listener(number, host) for number, host in enumerate(self.hosts)]
+        spec = {"gatewayClassName": self.class_name, "listeners": listeners}
+        return self.ref.manifest(spec)
+
+    def create(self) -> None:
+        """Create it."""
+        self.customer.upstream.create(self.manifest)
 
     def remove(self, within: float) -> None:
         """Delete it and return when it is gone."""
@@ -52,6 +51,12 @@ class CustomerGateway:
         return self.customer.upstream.wait(self.ref, accept, what=f"{self!r}: {what}", within=within) or {}
 
 
+def _listener(number: int, host: str | None) -> Manifest:
+    same = {"allowedRoutes": {"namespaces": {"from": "Same"}}}
+    named = {} if host is None else {"hostname": host}
+    return {"name": f"mine-{number}", "port": 80, "protocol": "HTTP", **same, **named}
+
+
 def _looked_at(gateway: Manifest | None) -> bool:
     found = conditions(gateway).get("Programmed", {})
     generation = (gateway or {}).get("metadata", {}).get("generation", 0)
@@ -65,5 +70,5 @@ def gateway_class(name: str, *, ours: bool) -> Manifest:
 
 def route_with_hostnames(customer: Customer, gateway: Ref, hostname: str) -> Manifest:
     """Return an HTTPRoute that names its host names itself, which the edge does not support."""
-    spec = {"parentRefs": [{"name": gateway.name}], "hostnames": [hostname], "rules": []}
+    spec = {"parentRefs": [{"name": gateway.name}], "hostnames": [hostname]}
     return customer.ref(kinds.HTTP_ROUTE, "own-hostnames").manifest(spec)

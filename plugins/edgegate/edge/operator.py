@@ -1,13 +1,21 @@
 """The operator under test as scenarios use it: what it can, and what only the lab can do for it."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from edgegate.clock import wait_until
+from edgegate.clusters import kinds
+from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator
 from edgegate.components.launch import Launch
 from edgegate.edge.zone import Zone
-from edgegate.errors import NotShown
+from edgegate.errors import NotShown, PlaneRefused
 
 REFERENCE = ("reference-operator", "operator-faults")
 REAL = ("real-operator",)
+ADMISSION = (kinds.ADMISSION_BINDING, kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
+"""What makes a control plane ask an operator, or its rules, before it stores an object."""
 
 
 class Operator:
@@ -43,6 +51,29 @@ class Operator:
         """Restart its process and return when it works again."""
         self._launch.lab.restart(operator.NAME)
 
+    @contextmanager
+    def without_admission(self, namespace: str, dry_run: Callable[[], object], within: float) -> Iterator[None]:
+        """Let objects of one namespace past admission while a block runs, as those are that are older than a rule.
+
+        Args:
+            namespace: the others are not affected.
+            dry_run: creates something that admission refuses; told by it that the rules are gone, and there again.
+            within: seconds for either; a control plane learns of changed rules a moment later.
+
+        Raises:
+            NeverReady: it took longer.
+        """
+        before = {Ref(kind, one["metadata"]["name"]): one for kind in ADMISSION for one in self._upstream.list(kind)}
+        try:
+            for ref, one in before.items():
+                self._upstream.patch(ref, _sparing(one, namespace))
+            wait_until("no admission", lambda: not _refused(dry_run), deadline=within, every=0.1)
+            yield
+        finally:
+            for ref, one in before.items():
+                self._upstream.patch(ref, _as_it_was(one))
+            wait_until("admission again", lambda: _refused(dry_run), deadline=within, every=0.1)
+
     def delegate(self, zone: Zone, within: float) -> None:
         """Return once a zone is served and its Domain is verified.
 
@@ -51,3 +82,27 @@ class Operator:
         """
         zone.wait_programmed(within)
         zone.wait_verified(within)
+
+
+def _refused(dry_run: Callable[[], object]) -> bool:
+    try:
+        dry_run()
+    except PlaneRefused:
+        return True
+    return False
+
+
+def _sparing(rule: Manifest, namespace: str) -> Manifest:
+    """Return the change that lets a binding or a webhook configuration leave one namespace alone."""
+    others = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]}
+    selector = {"namespaceSelector": {"matchExpressions": [others]}}
+    if "webhooks" in rule:
+        return {"webhooks": [{**hook, **selector} for hook in rule["webhooks"]]}
+    return {"spec": {"matchResources": selector}}
+
+
+def _as_it_was(rule: Manifest) -> Manifest:
+    """Return the change that takes it back."""
+    if "webhooks" in rule:
+        return {"webhooks": rule["webhooks"]}
+    return {"spec": {"matchResources": rule["spec"].get("matchResources")}}
