@@ -23,6 +23,7 @@ EdgegateError
     ├── WatchBroken            a watcher could not go on, so it saw less than it should
     ├── NotShown               this edge cannot show what the scenario asks for
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
+    ├── RunFolderUnwritable    reports cannot be written; pytest refuses one that the user has named
     ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
     ├── ServerRefused / ServerUnreachable    a DNS or ACME server said no, or nothing
@@ -552,6 +553,17 @@ class RunFolderBusy(UsageFault):
             f"--edge-run-dir."
         )
         self.folder, self.holder = folder, holder
+
+
+class RunFolderUnwritable(EnvironmentFault):
+    """The folder for reports and diagnostics cannot be written to."""
+
+    def __init__(self, folder: Path, *, reason: str) -> None:
+        super().__init__(
+            f"{folder} is where reports and diagnostics go, and it cannot be written to: {reason}. "
+            f"Give another folder with --edge-run-dir."
+        )
+        self.folder, self.reason = folder, reason
 
 
 class NotShown(EnvironmentFault):

@@ -12,7 +12,8 @@ import pytest
 
 from edgegate import forms, options
 from edgegate.diagnostics import DIAGNOSTICS, Diagnostics
-from edgegate.errors import UsageFault
+from edgegate.errors import RunFolderUnwritable, UsageFault
+from edgegate.forms import REFERENCE
 from edgegate.records import Verdict
 from edgegate.report import marking
 from edgegate.report.folder import Document, RunFolder, new_run_dir
@@ -51,6 +52,8 @@ def _configure(config: pytest.Config) -> None:
 
     settings = options.read(config)
     told: dict[str, Any] = getattr(config, "workerinput", {})
+    if not told:
+        _check_operator(settings)
     config.stash[SETTINGS] = settings
     config.stash[SLO] = options.slo(settings)
     config.stash[DIAGNOSTICS] = Diagnostics()
@@ -64,6 +67,17 @@ def _configure(config: pytest.Config) -> None:
     )
     if not told:
         config.pluginmanager.register(Arrivals(config, settings), "edgegate-arrivals")
+
+
+def _check_operator(settings: Settings) -> None:
+    """Refuse faults and CRDs that cannot be meant now, not when the first test wants an edge."""
+    if settings.fault or settings.operator != REFERENCE:
+        from edgegate.components.operator_choice import OperatorChoice
+
+        try:
+            OperatorChoice.of(settings)
+        except UsageFault as fault:
+            raise pytest.UsageError(str(fault)) from fault
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -206,7 +220,7 @@ class Arrivals:
     def _claim(self) -> None:
         try:
             self._run.folder.claim()
-        except UsageFault as fault:
+        except (UsageFault, RunFolderUnwritable) as fault:
             raise pytest.UsageError(str(fault)) from fault
 
     def _say_up(self) -> None:

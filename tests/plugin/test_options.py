@@ -27,6 +27,8 @@ def _refused(result: pytest.RunResult, pytester: pytest.Pytester, *lines: str) -
         ("--edge-reuse=maybe", "--edge-reuse: 'maybe' says nothing about reuse. Accepted: auto, always, never."),
         ("--edge-pins=none.toml", "--edge-pins: there is no file */none.toml."),
         ("--edge-run-dir=", "--edge-run-dir: an empty path."),
+        ("--edge-run-dir=/proc/x", "/proc/x is where reports and diagnostics go, * written to: No such file "),
+        ("--edge-fault=nope", "--edge-fault: the operator has no fault 'nope'. `edgegate-operator *"),
     ],
 )  # fmt: skip
 def test_refused(suite: Suite, pytester: pytest.Pytester, flag: str, said: str) -> None:

@@ -174,6 +174,21 @@ def test_run_folder_of_another_version(suite: Suite, pytester: pytest.Pytester) 
     assert not (pytester.path / "opened").exists()
 
 
+def test_run_folder_that_cannot_be_made(suite: Suite, pytester: pytest.Pytester) -> None:
+    """Nobody has named it, so it is made when there is something to write; the error tells how to name one."""
+    (pytester.path / ".edge").write_text("in the way")
+
+    result = suite("verdicts", only="test_dark")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: */.edge/runs/* is where reports and diagnostics go, and it cannot be written to: Not a directory. "
+            "Give another folder with --edge-run-dir."
+        ]
+    )
+
+
 def test_run_folder_is_used_again(suite: Suite, pytester: pytest.Pytester) -> None:
     """The second run of the same version replaces the report of the first."""
     suite("verdicts", "--edge-run-dir=out", only="test_dark")

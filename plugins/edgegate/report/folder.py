@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
 
-from edgegate.errors import EdgeNotUp, RunFolderBusy, RunFolderForeign
+from edgegate.errors import EdgeNotUp, RunFolderBusy, RunFolderForeign, RunFolderUnwritable
 
 SCHEMA = 1
 """Version of run.json and report.json. Raised when a field changes its meaning or goes away."""
@@ -75,11 +75,18 @@ class RunFolder:
         self._lock = lock
 
     def join(self) -> None:
-        """Make the folder if it is missing, readable by its owner alone: logs in it may tell much."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not (self.path / "run.json").exists():
-            own = {"schema": SCHEMA, "edgegate": edgegate_version(), "started": datetime.now(UTC).isoformat()}
-            write_whole(self.path / "run.json", json.dumps(own, indent=2) + "\n")
+        """Make the folder if it is missing, readable by its owner alone: logs in it may tell much.
+
+        Raises:
+            RunFolderUnwritable: the file system does not let us.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not (self.path / "run.json").exists():
+                own = {"schema": SCHEMA, "edgegate": edgegate_version(), "started": datetime.now(UTC).isoformat()}
+                write_whole(self.path / "run.json", json.dumps(own, indent=2) + "\n")
+        except OSError as error:
+            raise RunFolderUnwritable(self.path, reason=str(error.strerror)) from error
 
     def release(self) -> None:
         """Let other runs use the folder."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from edgegate.errors import EdgeNotUp, EnvironmentFault, GateFailed, NeverReady, NotShown
+from edgegate.errors import EdgeNotUp, EnvironmentFault, GateFailed, NeverReady, NotShown, RunFolderUnwritable
 from edgegate.records import Verdict
 from edgegate.report.gate import Gate
 from edgegate.report.outcome import fault_of, headline, reason
@@ -94,7 +94,7 @@ def keep(item: pytest.Item, call: pytest.CallInfo[Any], report: Report, write: C
         folder.join()
         write(where, _trace(item, call.excinfo.value) + "".join(sections))
         extra["bundle"] = str(where.relative_to(folder.path))
-    except OSError as error:
+    except (OSError, RunFolderUnwritable) as error:
         report.sections.append(("diagnostics", f"could not be written: {error}"))
 
 
