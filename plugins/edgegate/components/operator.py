@@ -22,8 +22,7 @@ from edgegate.lab import LabNet, ProcessSpec, Ready
 from edgegate.resources import resource
 
 NAME = "operator"
-CLASS_NAME = "datum-external-global-proxy"
-"""The upstream class that customers' Gateways have."""
+CLASS_NAME = operator_nso.CLASS_NAME
 ZONE_CLASS = "pdns"
 PROJECT = "single"
 """What the operators call the first project."""
@@ -44,8 +43,10 @@ ORIGIN_PORT = 8088
 def additions(choice: OperatorChoice) -> Additions:
     """Return the CRDs of both planes, and the objects that every project has: classes and admission rules."""
     crds = choice.manifests
+    # The real operator needs an older Gateway API upstream than Envoy Gateway does downstream.
+    downstream = [crd for crd in crds if crd["spec"]["group"] != "gateway.networking.k8s.io"]
     objects = [_gateway_class(), zone_class()]
-    return Additions(crds, crds, [*objects, *(_admission() if choice.is_reference else ())])
+    return Additions(downstream, crds, [*objects, *(_admission() if choice.is_reference else ())])
 
 
 def _gateway_class() -> Manifest:

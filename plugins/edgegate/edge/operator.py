@@ -81,6 +81,8 @@ class Operator:
             NeverReady: not within that many seconds.
         """
         zone.wait_programmed(within)
+        if not self.choice.is_reference:
+            zone.register(within)
         zone.wait_verified(within)
 
 
