@@ -19,8 +19,6 @@ class Limits:
     edge_ready: float = _limit(
         120, "From the first process to an edge that answers", "must-reach 20 s for a new fingerprint, six-fold"
     )
-    component_ready: float = _limit(60, "From the start of one component to ready", "slowest measured 6.6 s, nine-fold")
-    stopped: float = _limit(10, "From asking a component to stop until it is gone", "must-reach 3 s for the whole edge")
     accepted: float = _limit(10, "From a created object to its Accepted condition", "measured 0.5 s on an idle host")
     programmed: float = _limit(
         30, "From a created Gateway to its Programmed condition", "measured 0.8 s, 14 s in a burst"
@@ -49,7 +47,6 @@ class Limits:
         30, "From a created DNSZone to a served zone whose Domain is verified", "5 s between two look-ups of a Domain"
     )
     gone: float = _limit(30, "From a deleted object to its absence", "finalizers of the operator under test")
-    answer: float = _limit(5, "One request, from connecting to the last byte", "a client's patience")
     diagnostics: float = _limit(10, "One source of a diagnostics bundle", "so that a hung part cannot hang the run")
 
     @classmethod

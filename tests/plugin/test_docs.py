@@ -40,3 +40,10 @@ def test_every_limit_is_described_with_its_value() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", (DOCS / "settings.md").read_text(), re.MULTILINE)
 
     assert dict(rows) == {name: f"{getattr(Limits(), name):g}" for name in Limits.names()}
+
+
+def test_every_limit_bounds_something() -> None:
+    """One that nothing reads would be a promise that nobody keeps."""
+    root = DOCS.parent
+    read = "".join(file.read_text() for folder in ("plugins", "e2e") for file in (root / folder).rglob("*.py"))
+    assert [name for name in Limits.names() if f"limits.{name}" not in read] == []

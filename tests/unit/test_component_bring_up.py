@@ -111,7 +111,7 @@ def test_the_planes_are_there_before_they_run(lab: FakeLab, steps: dict[str, Ste
 
 def test_each_step_is_told_as_it_ends(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Took("etcd", 0.0, 0.5)
-    monkeypatch.setattr(bring_up, "run_steps", lambda steps, done, failed: done(told))
+    monkeypatch.setattr(bring_up, "run_steps", lambda steps, done, **_: done(told))
     heard: list[Took] = []
     (lab.folder / "base" / "f00d").mkdir(parents=True)
     bring_up.bring_up(launch(lab), BaseStates(lab.folder / "base", "f00d"), images={}, done=heard.append)

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from edgegate.components.graph import Step, Took, run_steps
+from edgegate.errors import NeverReady
 
 
 def _nothing() -> None:
@@ -78,6 +79,14 @@ def test_a_step_that_waits_in_vain_is_cut_short_by_what_failed() -> None:
     with pytest.raises(ChildProcessError, match="etcd ended"):
         run_steps([Step("waits", lambda: released.wait(5))], failed=lambda: ChildProcessError("etcd ended"))
     released.set()
+
+
+def test_what_takes_too_long_is_named() -> None:
+    released = threading.Event()
+    with pytest.raises(NeverReady) as raised:
+        run_steps([Step("quick", _nothing), Step("a", released.wait), Step("b", released.wait)], within=0.01)
+    released.set()
+    assert str(raised.value) == "edge ready: not within 10 ms; last seen: still under way: a, b"
 
 
 def test_what_failed_explains_the_step_that_failed() -> None:

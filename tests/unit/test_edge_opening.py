@@ -22,6 +22,7 @@ from edgegate.errors import ComponentExited, EnvironmentFault, NothingToReuse
 from edgegate.forms import Reuse
 from edgegate.lab import registry, sandbox
 from edgegate.lab.record import Record
+from edgegate.limits import Limits
 from edgegate.resources import resource
 from edgegate.settings import Settings
 from fakes import VERSIONS, FakeLab, artifact, launch, running, selection
@@ -39,6 +40,7 @@ class World:
         self.created: list[tuple[str, dict[str, Any]]] = []
         self.privileges: list[int | None] = []
         self.fails: BaseException | None = None
+        self.within = 0.0
         self.during: Callable[[], None] = lambda: None
 
     def lab(self, name: str, fingerprint: str = FITS, *, kept: bool = True, **versions: str) -> FakeLab:
@@ -61,7 +63,10 @@ class World:
         self.attached.append(FakeLab(folder, name=name))
         return self.attached[-1]
 
-    def bring_up(self, launched: Any, states: BaseStates, *, done: Callable[[Took], None], **_: Any) -> Any:
+    def bring_up(
+        self, launched: Any, states: BaseStates, *, done: Callable[[Took], None], within: float, **_: Any
+    ) -> Any:
+        self.within = within
         self.during()
         if self.fails:
             raise self.fails
@@ -95,6 +100,11 @@ def test_without_labs_one_is_started(world: World) -> None:
     assert folder == "ffffff-0123456789abc"
     assert (asked["name"], asked["fingerprint"]) == ("0123456789abcdef", FITS)
     assert (asked["tools"].bwrap, asked.get("keep", False)) == ("/store/bubblewrap/bin/bwrap", False)
+
+
+def test_a_start_may_take_as_long_as_the_user_says(world: World) -> None:
+    open_edge(_plan(world, limits=Limits(edge_ready=7)), "run")
+    assert world.within == 7
 
 
 def test_what_was_started_can_be_recognized(world: World) -> None:

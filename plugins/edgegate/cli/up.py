@@ -17,7 +17,7 @@ from edgegate.edge import Edge
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    table.add_arguments(parser, ("set", "reuse", "pins"))
+    table.add_arguments(parser, ("set", "reuse", "limit", "pins"))
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:

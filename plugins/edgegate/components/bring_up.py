@@ -12,6 +12,7 @@ from edgegate.components.graph import Step, Took, run_steps
 from edgegate.components.launch import Launch
 from edgegate.errors import ComponentExited, LabFault, LabGone
 from edgegate.lab import Lab, ProcessSpec
+from edgegate.limits import Limits
 
 PINS = ("kubernetes", "etcd", "envoy-gateway", "envoy", "gateway-api", "coredns", "bubblewrap", "nftables")
 """What the edge is made of: the pins that must be in the store before a lab is started."""
@@ -57,6 +58,7 @@ def bring_up(
     additions: Additions = Additions(),
     more: Callable[[Planes], list[Step]] = lambda both: [],
     done: Callable[[Took], None] = lambda took: None,
+    within: float = Limits().edge_ready,
 ) -> Planes:
     """Start everything in the lab and return when Envoy Gateway serves the class.
 
@@ -67,6 +69,7 @@ def bring_up(
         additions: what the base state has beyond that of the default edge.
         more: further steps of this start, given the planes.
         done: told about each step when it ends.
+        within: seconds for all of it.
 
     Raises:
         ComponentExited: a component ended during its start; has its last log lines.
@@ -76,7 +79,7 @@ def bring_up(
     warm = states.exists
     base = _warm_base(launch, states) if warm else _first_base(launch, states, both, additions)
     steps = [*_control_planes(launch, warm=warm), *base, *_edge(launch, both, images), *more(both)]
-    run_steps(steps, done=done, failed=lambda: fallen(launch.lab))
+    run_steps(steps, done=done, failed=lambda: fallen(launch.lab), within=within)
     return both
 
 

@@ -1,12 +1,16 @@
 """Run steps in the order that their needs demand, as many at once as possible."""
 
 import logging
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+
+from edgegate.clock import Deadline, show_duration
+from edgegate.errors import NeverReady
 
 _log = logging.getLogger("edgegate.components")
 _LOOK = 0.5
@@ -42,6 +46,7 @@ def run_steps(
     *,
     done: Callable[[Took], None] = lambda took: None,
     failed: Callable[[], Exception | None] = lambda: None,
+    within: float = math.inf,
 ) -> list[Took]:
     """Run every step once its needs are done; return the durations in order of completion.
 
@@ -52,8 +57,10 @@ def run_steps(
         steps: what is to be done.
         done: told about each step when it ends.
         failed: asked every half second, and when a step fails, whether what was started is still well.
+        within: seconds that all of them may take together.
 
     Raises:
+        NeverReady: they took longer; names the steps that were under way.
         Exception: what `failed` returned, else what the first failing step raised.
         ValueError: the needs go round in a circle or name an unknown step.
     """
@@ -62,15 +69,23 @@ def run_steps(
     order.prepare()
     if unknown := {need for step in by_name.values() for need in step.needs} - set(by_name):
         raise ValueError(f"unknown steps are needed: {', '.join(sorted(unknown))}")
-    began = time.monotonic()
+    began, deadline = time.monotonic(), Deadline.after(within)
     results: list[Took] = []
+    under_way: list[str] = []
     ends: queue.SimpleQueue[Took | Exception] = queue.SimpleQueue()
+
+    def trouble() -> Exception | None:
+        last = f"still under way: {', '.join(under_way)}"
+        late = deadline.left() <= 0
+        return failed() or (NeverReady("edge ready", limit=show_duration(within), last=last) if late else None)
+
     while order.is_active():
         for name in order.get_ready():
+            under_way.append(name)
             threading.Thread(target=_run, args=(by_name[name], began, ends), name=f"step {name}", daemon=True).start()
-        took = _next(ends, failed)
+        results.append(took := _next(ends, trouble))
+        under_way.remove(took.name)
         order.done(took.name)
-        results.append(took)
         done(took)
     return results
 
@@ -82,19 +97,19 @@ def _run(step: Step, began: float, ends: "queue.SimpleQueue[Took | Exception]") 
         ends.put(error)
 
 
-def _next(ends: "queue.SimpleQueue[Took | Exception]", failed: Callable[[], Exception | None]) -> Took:
-    """Return the next step that ends; raise when one fails, or when something that it needs has."""
+def _next(ends: "queue.SimpleQueue[Took | Exception]", trouble: Callable[[], Exception | None]) -> Took:
+    """Return the next step that ends; raise when one fails, or when there is trouble."""
     while True:
         try:
             end = ends.get(timeout=_LOOK)
         except queue.Empty:
-            if (trouble := failed()) is not None:
-                raise trouble from None
+            if (found := trouble()) is not None:
+                raise found from None
             continue
         if isinstance(end, Took):
             return end
-        if (trouble := failed()) is not None:
-            raise trouble from end
+        if (found := trouble()) is not None:
+            raise found from end
         raise end
 
 

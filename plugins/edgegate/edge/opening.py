@@ -199,7 +199,8 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
             return [*sentinel.steps(launch, both), *plan.parts.steps(launch, both)]
 
         additions = plan.parts.additions(plan.artifacts)
-        both = bring_up(launch, states, images=images, additions=additions, more=more, done=note)
+        within = plan.settings.limits.edge_ready
+        both = bring_up(launch, states, images=images, additions=additions, more=more, done=note, within=within)
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
         lab.down()
         raise
