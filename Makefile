@@ -1,7 +1,9 @@
 # The two commands of the README are `make test` and `make e2e`; each does all its set-up alone.
 PYTHON ?= python3
 BIN    := .venv/bin
-GATES  ?= e2e
+# A burst of 20 proxies saturates two cores, and a timing on a saturated machine is inconclusive: it is run by name,
+# on a larger machine, as in `make e2e GATES=e2e/test_convergence_burst.py`.
+GATES  ?= $(filter-out e2e/test_convergence_burst.py,$(wildcard e2e/test_*.py))
 
 .PHONY: test e2e bench lint artifacts clean
 
