@@ -1,6 +1,7 @@
 """What every edge starts with: CRDs read from the pinned modules, applied once, kept as a copy of etcd's data."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,16 @@ def test_all_crds_are_applied_and_served(tmp_path: Path) -> None:
         api.controllers.append(lambda manifest: condition(manifest, "Established"))
         base_state.apply_crds(plane, [_crd(f"kind-{number}") for number in range(20)])
         assert len(api.objects) == 20
+
+
+def test_python_does_not_wait_for_crds_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C, a request to a lab that has ended took 30 s."""
+    daemons: set[bool] = set()
+    monkeypatch.setattr(base_state, "wait_until", lambda *_, **__: None)
+    with serve(tmp_path, "upstream") as (_, plane):
+        monkeypatch.setattr(plane, "apply", lambda *_: daemons.add(threading.current_thread().daemon))
+        base_state.apply_crds(plane, [_crd("one")])
+    assert daemons == {True}
 
 
 def test_a_crd_that_is_not_served_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -19,11 +19,13 @@ from edgegate.clock import wait_until
 from edgegate.clusters.kinds import CRD
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import etcd
+from edgegate.components.graph import Step, run_steps
 from edgegate.components.launch import Launch
 
 _ENVOY_CRDS = "charts/gateway-crds-helm/templates/generated"
 _GATEWAY_CRDS = "config/crd/experimental"
 
+_AT_ONCE = 8
 KEPT = 16
 """Base states that stay: as many combinations of versions and parts are in use at the same time."""
 
@@ -94,8 +96,9 @@ def _read(file: Path) -> Iterator[Manifest]:
 
 def apply_crds(plane: ControlPlane, manifests: list[Manifest]) -> None:
     """Apply all CRDs at once and return when the plane serves every one of them."""
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        list(pool.map(plane.apply, manifests))
+    # Steps, because nobody waits for those after Ctrl-C; Python waits for the workers of a pool until they end (30 s).
+    parts = [manifests[number::_AT_ONCE] for number in range(_AT_ONCE)]
+    run_steps([Step(f"{number}", partial(plane.apply, *part)) for number, part in enumerate(parts)])
     wanted = {manifest["metadata"]["name"] for manifest in manifests}
 
     def missing() -> set[str]:
