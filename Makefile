@@ -1,9 +1,9 @@
 # The two commands of the README are `make test` and `make e2e`; each does all its set-up alone.
 PYTHON ?= python3
 BIN    := .venv/bin
-# A burst of 20 proxies saturates two cores, and a timing on a saturated machine is inconclusive: it is run by name,
-# on a larger machine, as in `make e2e GATES=e2e/test_convergence_burst.py`.
-GATES  ?= $(filter-out e2e/test_convergence_burst.py,$(wildcard e2e/test_*.py))
+# The gate that every run decides. The others need an operator and are run by name until they have shown in a row of
+# runs that they do not flicker: `make e2e GATES=e2e`.
+GATES  ?= e2e/test_oidc_isolation.py
 
 .PHONY: test e2e bench lint artifacts clean
 
