@@ -23,7 +23,7 @@ def test_wrong_proof_is_repaired(edge: Edge, gate: Gate, domain: DomainFactory, 
 
 
 def test_same_domain_twice(domain: DomainFactory, must: Promises) -> None:
-    """A second Domain of the same name is refused, and told which one there is."""
+    """A second Domain of the same name is refused, and told why."""
     first = domain()
     second = domain(first.name, object_name="again", create=False)
-    must.refuse(f"a second {first}", second.create, saying=first.ref.name)
+    must.refuse(f"a second {first}", second.create, saying=first.name)

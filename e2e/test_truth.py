@@ -41,6 +41,9 @@ def test_listener_without_host_name(
     must.never_come(
         gateway, "Programmed=True", lambda: gateway.wait_condition("Programmed", "True", edge.limits.settle)
     )
+    if not must.come(gateway, "gone after its deletion", lambda: gateway.remove(edge.limits.gone)):
+        with edge.operator.without_admission(customer.namespace, dry_run, within=edge.limits.recover):
+            gateway.remove(edge.limits.gone)
 
 
 def test_class_of_somebody_else(

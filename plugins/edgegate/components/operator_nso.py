@@ -20,6 +20,8 @@ from edgegate.lab import Bind, ProcessSpec, Ready
 
 CLASS_NAME = "datum-external-global-proxy"
 """The upstream class that customers' Gateways have."""
+RETRIES = [{"interval": "1s", "maxElapsed": "5s"}, {"interval": "5m"}]
+"""When a Domain is tried again, as in the configuration of ours."""
 OPERATOR, AGENT, REPLICATOR = "operator", "dns-agent", "dns-replicator"
 _METRICS = {OPERATOR: 8090, AGENT: 8091, REPLICATOR: 8092}
 _PROBES = {OPERATOR: 18090, AGENT: 18091, REPLICATOR: 18092}
@@ -107,6 +109,7 @@ def _config(launch: Launch) -> Manifest:
             "permittedTLSOptions": {_ISSUER_OPTION: []},
         },
         "httpProxy": {"gatewayClassName": CLASS_NAME},
+        "domainVerificationConfig": {"retryIntervals": RETRIES},
     }
 
 

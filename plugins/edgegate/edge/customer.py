@@ -93,9 +93,14 @@ def sweep(plane: ControlPlane, namespace: str, within: float) -> list[Ref]:
 
 
 def _is_made(kind: Kind, found: Manifest) -> bool:
-    """Tell whether an operator has made an object: it has an owner, or is the Domain of somebody's host name."""
-    own_name = kind is kinds.DOMAIN and found["metadata"]["name"] == found["spec"]["domainName"]
-    return own_name or bool(found["metadata"].get("ownerReferences"))
+    """Tell whether an operator has made an object for another one: it has an owner, or a name of that kind.
+
+    A Domain is made for a host name before it has an owner, and SOA and NS are made for a zone.
+    """
+    name, spec = found["metadata"]["name"], found.get("spec") or {}
+    if found["metadata"].get("ownerReferences") or (kind is kinds.DOMAIN and name == spec["domainName"]):
+        return True
+    return kind is kinds.DNS_RECORD_SET and name == f"{spec['dnsZoneRef']['name']}-{spec['recordType'].lower()}"
 
 
 def own_domain(label: str = "shop") -> str:
