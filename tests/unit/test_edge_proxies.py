@@ -230,15 +230,16 @@ def asked(tmp_path: Path, stats: dict[str, str]) -> FakeLab:
         "kube-proxy": running("kube-proxy", pid=None, state="exited"),
         "origin-sentinel": running("origin-sentinel", pid=50),
     }
-    children = {30: "31", 31: "32 33"}
+    children = {30: "31", 31: "32 33", 41: "43"}  # 43 is a helper that ends a moment later
     for pid in (21, 30, 31, 32, 41):
         lab.files[f"/proc/{pid}/task/{pid}/children"] = children.get(pid, "").encode()
         lab.files[f"/proc/{pid}/environ"] = b"PATH=/bin\0"
+        lab.files[f"/proc/{pid}/comm"] = b"bwrap\n" if pid in (30, 31) else b"any\n"
     return lab
 
 
 def test_versions_are_asked_from_the_processes(asked: FakeLab, served: tuple[KubeApi, ControlPlane]) -> None:
-    """The one behind bubblewrap too; what does not run, and what has no version, is not made up."""
+    """The one behind bubblewrap too, but no helper; what does not run, and what has no version, is not made up."""
     proxy = Proxy("envoy-1", "uid", "10.88.7.140", True)
     assert versions.running_versions(asked, served[1], proxy).running == {
         "coredns": "unknown",

@@ -20,6 +20,7 @@ _ASK = {
     "pebble": "-version",
     "cert-manager": "-version",
 }
+_BUBBLEWRAP = b"bwrap"
 _PATIENCE = 5.0
 """Seconds for a proxy that has its listeners; a running edge has one all the time."""
 _VERSION = re.compile(r"\bv?(\d+\.\d+\.\d+)\b")
@@ -46,9 +47,12 @@ def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
 
 
 def _innermost(lab: Lab, pid: int) -> int:
-    """Return the process that bubblewrap, where a component has private mounts, has started for it."""
-    while children := lab.get(f"/proc/{pid}/task/{pid}/children").split():
-        pid = int(children[0])
+    """Return the process that bubblewrap, where a component has private mounts, has started for it.
+
+    Other parents are not followed: kube-proxy starts an `nft` again and again, which is gone a moment later.
+    """
+    while lab.get(f"/proc/{pid}/comm").strip() == _BUBBLEWRAP:
+        pid = int(lab.get(f"/proc/{pid}/task/{pid}/children").split()[0])
     return pid
 
 
