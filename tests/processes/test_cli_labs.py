@@ -28,6 +28,7 @@ def test_status_and_down(make_lab: MakeLab, capsys: Captured) -> None:
     assert (edge["name"], edge["kept"], [part["name"] for part in edge["parts"]]) == ("a", True, ["sleeper"])
     assert main(["down"]) == 0
     assert lab.net.interface not in interfaces()
+    assert not lab.folder.exists()
     assert main(["down", "--json"]) == 0
     assert capsys.readouterr().out.splitlines() == ["stopped a", '{"stopped": []}']
 

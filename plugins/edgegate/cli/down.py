@@ -19,6 +19,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     stopped = running if args.all or not running else [labs.chosen(args.name)]
     for lab in stopped:
         lab.down()
+    labs.every()  # looking for what runs clears away the folders of what does not
     names = [lab.name for lab in stopped]
     talk.result({"stopped": names}, "\n".join(f"stopped {name}" for name in names) or "no edge runs")
     return EXIT_DONE
