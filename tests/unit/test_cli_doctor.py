@@ -17,6 +17,7 @@ from pin_file import write
 Captured = pytest.CaptureFixture[str]
 
 FILES = {
+    "proc/self/cgroup": "0::/\n",
     "proc/filesystems": "nodev\tsysfs\nnodev\ttmpfs\n",
     "proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable:    8388608 kB\n",
     "proc/sys/kernel/osrelease": "6.1.0\n",
@@ -162,21 +163,23 @@ def test_a_kernel_without_tmpfs(healthy: Machine) -> None:
     assert (found.seen, found.fix) == ("not in /proc/filesystems", "Use a kernel with CONFIG_TMPFS.")
 
 
-def test_too_little_memory(healthy: Machine) -> None:
-    """What the kernel has available."""
-    (healthy.root / "proc/meminfo").write_text("MemAvailable:    4193280 kB\n")
+@pytest.mark.parametrize(("kib", "seen", "stops"), [(4193280, "4095", False), (3144704, "3071", True)])
+def test_too_little_memory(healthy: Machine, kib: int, seen: str, stops: bool) -> None:
+    """An edge starts with less than it is comfortable with, but not with less than it takes."""
+    (healthy.root / "proc/meminfo").write_text(f"MemAvailable:    {kib} kB\n")
     found = _bad(healthy)["memory"]
-    assert (found.seen, found.stops) == ("4095 MiB available", True)
-    assert found.fix == "End what uses it, or give the machine more; an edge needs 4096 MiB."
+    assert (found.seen, found.stops) == (f"{seen} MiB available", stops)
+    assert found.fix == ("End what uses it, or give the machine more; an edge needs 3072 MiB, tests with it 4096.")
 
 
 def test_a_container_with_too_little_memory(healthy: Machine) -> None:
-    """The machine has enough, the container may not use it."""
+    """The machine has enough, the container may not use it; the files that the kernel keeps for it are no use."""
     folder = healthy.root / "sys/fs/cgroup"
     folder.mkdir(parents=True)
-    (folder / "memory.max").write_text(f"{2**32}\n")
-    (folder / "memory.current").write_text(f"{2**30}\n")
-    assert _bad(healthy)["memory"].seen == "3072 MiB available"
+    (folder / "memory.max").write_text(f"{4096 * 2**20}\n")
+    (folder / "memory.current").write_text(f"{3096 * 2**20}\n")
+    (folder / "memory.stat").write_text(f"anon 1\ninactive_file {500 * 2**20}\n")
+    assert _bad(healthy)["memory"].seen == "1500 MiB available"
 
 
 def test_too_little_disk(healthy: Machine, tmp_path: Path) -> None:

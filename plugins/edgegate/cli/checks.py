@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from edgegate.artifacts.toolchain import OLDEST, as_numbers
 from edgegate.cli.machine import Machine
+from edgegate.lab.memory import NEEDS_MIB, available_mib
 from edgegate.lab.privileges import refused
 from edgegate.pins import DebRecipe, GoRecipe, PypiRecipe
 
-NEEDS_MEMORY_MIB = 4096
+COMFORTABLE_MIB = 4096
 """An edge takes 2.2 to 3 GiB, measured; what tests it wants some too."""
 FIRST_BUILD_MIB = 15 * 1024
 """Sources, compiled packages and artifacts of everything that an edge is made of."""
@@ -91,14 +92,13 @@ def tmpfs(machine: Machine) -> Finding:
 
 
 def memory(machine: Machine) -> Finding:
-    """An edge needs memory, within the limit of the container that we are in, if any."""
-    available = re.search(r"^MemAvailable:\s+(\d+) kB", machine.read("proc/meminfo"), re.MULTILINE)
-    free = int(available[1]) // 1024 if available else 0
-    limit, used = (machine.read(f"sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
-    if limit.isdigit() and used.isdigit():
-        free = min(free, (int(limit) - int(used)) // 2**20)
-    fix = f"End what uses it, or give the machine more; an edge needs {NEEDS_MEMORY_MIB} MiB."
-    return Finding("memory", free >= NEEDS_MEMORY_MIB, f"{free} MiB available", fix)
+    """An edge needs memory, measured as `edgegate up` does: of the machine, and within our control group."""
+    fix = f"End what uses it, or give the machine more; an edge needs {NEEDS_MIB} MiB, tests with it {COMFORTABLE_MIB}."
+    try:
+        free = available_mib(machine.root)
+    except (OSError, StopIteration):
+        return Finding("memory", False, "cannot be told", fix, stops=False)
+    return Finding("memory", free >= COMFORTABLE_MIB, f"{free} MiB available", fix, stops=free < NEEDS_MIB)
 
 
 def disk(machine: Machine) -> Finding:
