@@ -16,8 +16,10 @@ $(BIN)/edgegate: pyproject.toml
 	touch $@
 
 # What the edge is made of; compiled or downloaded once, kept in ~/.cache/edgegate (or $EDGEGATE_CACHE).
+# The further parts (DNS, ACME, operator) only where tests or gates need them.
+PLAIN  := e2e/test_oidc_isolation.py
 artifacts: $(BIN)/edgegate
-	$(BIN)/edgegate build
+	$(BIN)/edgegate build $(if $(filter-out $(PLAIN),$(if $(filter test,$(MAKECMDGOALS)),test,$(GATES))),--parts)
 
 lint: $(BIN)/edgegate
 	$(BIN)/ruff check .

@@ -135,6 +135,8 @@ def test_ctrl_c(file: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_parts_are_built_too() -> None:
-    """Nothing named: every part of an edge is there before a scenario asks for it."""
-    wanted = {name for name, _ in build._wanted(pins.load(resource("pins.toml")), Settings(), [], every=False)}
+    """With --parts every part of an edge is there before a scenario asks for it."""
+    wanted = {
+        name for name, _ in build._wanted(pins.load(resource("pins.toml")), Settings(), [], parts=True, every=False)
+    }
     assert {"kubernetes", "envoy", "powerdns", "cert-manager", "pebble"} <= wanted

@@ -20,8 +20,9 @@ from edgegate.settings import Settings
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument(
-        "components", nargs="*", metavar="COMPONENT", help="What to build (built-in: what an edge with all parts needs)"
+        "components", nargs="*", metavar="COMPONENT", help="What to build (built-in: what an edge needs)"
     )
+    parser.add_argument("--parts", action="store_true", help="Also what the further parts need: DNS, ACME, operator")
     parser.add_argument("--all", action="store_true", help="Every component in every pinned version, to copy elsewhere")
     table.add_arguments(parser, ("set", "pins"))
 
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     """See that every artifact is in the store, and say where it is."""
     settings = table.from_arguments(args, os.environ)
     pins = pin_files.load(settings.pins)
-    wanted = _wanted(pins, settings, args.components, every=args.all)
+    wanted = _wanted(pins, settings, args.components, parts=args.parts, every=args.all)
     store, began = Store(settings.cache), time.monotonic()
     built = [f"{name} {version}" for name, version in wanted if store.find(pins, name, version) is None]
     with talk.progress() as progress:
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     return EXIT_DONE
 
 
-def _wanted(pins: Pins, settings: Settings, names: Sequence[str], *, every: bool) -> list[tuple[str, str]]:
+def _wanted(pins: Pins, settings: Settings, names: Sequence[str], *, parts: bool, every: bool) -> list[tuple[str, str]]:
     """Return name and version of each artifact that was asked for."""
     from edgegate.components.bring_up import PINS
     from edgegate.components.parts import PARTS, Parts
@@ -52,7 +53,8 @@ def _wanted(pins: Pins, settings: Settings, names: Sequence[str], *, every: bool
     if every:
         return [(name, version) for name, pin in pins.pins.items() for version in pin.versions]
     # A version that was asked for is built, whether or not an edge is made of that component.
-    chosen = dict.fromkeys([*names] or [*PINS, *Parts.choose(tuple(PARTS)).pins, *settings.set])
+    chosen = dict.fromkeys([*names] or [*PINS, *settings.set])
+    chosen |= dict.fromkeys(Parts.choose(tuple(PARTS)).pins if parts else ())
     return [(name, selection.version(name)) for name in chosen]
 
 
