@@ -25,7 +25,7 @@ _IMPATIENT = 0.5
 
 _PATIENCE = 3.0
 """Seconds for one look at a neighbour. The kernel sends a lost SYN again after 1 s; a neighbour that answers then is
-not harmed. Measured with 1 s on a saturated machine: 2 of some 60,000 looks at sound pairs were lost that way."""
+not harmed. With 1 s, on a saturated machine, 2 of some 60,000 looks at sound pairs were lost; why is not proven."""
 _BLIND = 0.25
 """Share of the time in which nobody looked, from which on a watch proves nothing."""
 
@@ -141,9 +141,9 @@ class Guard:
 def _harmed(target: TargetReport) -> bool:
     """Tell whether a neighbour noticed something: any wrong answer, or more than one connection that got none.
 
-    Envoy, sound pairs included, loses a new TLS connection now and then when its listeners change just then: measured
-    once in some 15,000 looks while policies came and went, never two in a row, never over HTTP. Such a lone loss is
-    told in the notes. Whoever is really dark is so in every look.
+    On sound pairs a new TLS connection got no answer within 3 s once in roughly 15,000 looks while policies came and
+    went, never two in a row, never over HTTP. The cause is not known; Envoy's change of listeners is suspected. Such a
+    lone loss is told in the notes. Whoever is really dark is so in every look.
     """
     lone = [outage for outage in target.outages if outage.looks == 1 and outage.faults[0][0] == "timeout"]
     return len(lone) > 1 or len(lone) < len(target.outages)
