@@ -77,6 +77,13 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("refresh-ignored", "A repaired proof waits for the schedule (#290)", "repaired"),
         _defect("duplicate-domain-admitted", "A second Domain of a name is not refused (#86)", "twice"),
     ),
+    "http01": (
+        _defect("wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)", "through_the_edge"),
+        _defect("solver-behind-login", "Challenges of a Gateway with login are sent to login (#261)", "behind_login"),
+        _defect("failed-certificate-blocks", "One failed certificate stops all else of its Gateway", "beside_a_good"),
+        _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)", "beside_a_good"),
+        _defect("certificate-given-up", "A certificate that failed once is not tried anew (#261)", "beside_a_good"),
+    ),
     "truth": (
         _defect("listener-dropped-silently", "A listener that is not served counts as programmed (#235)", "listener"),
         _defect("foreign-class-admitted", "A Gateway of somebody else's class is not refused (#152)", "somebody_else"),

@@ -19,6 +19,7 @@ GATES = {
     "convergence": "test_convergence_one.py",
     "convergence-burst": "test_convergence_burst.py",
     "hostname-claims": "test_hostname_claims.py",
+    "http01": "test_http01.py",
     "truth": "test_truth.py",
     "oidc-guard": "test_oidc_guard.py",
     "dns-records": "test_dns_records.py",

@@ -106,6 +106,7 @@ def _config(launch: Launch) -> Manifest:
             "enableDNSIntegration": True,
             "enableDownstreamCertificateSolver": True,
             "clusterIssuerMap": {"auto": cert_manager.FAST.name, "production": cert_manager.SELF_CHECK.name},
+            "certificateReissuance": {"retryInterval": "20s", "maxRetries": 3},
             "permittedTLSOptions": {_ISSUER_OPTION: []},
         },
         "httpProxy": {"gatewayClassName": CLASS_NAME},

@@ -87,13 +87,15 @@ class CustomerLogin:
         self.proxy.customer.downstream.wait(copy, lambda found: found is None, what=what, within=within)
 
     def asks(self, answer: Answer) -> bool:
-        """Say whether an answer sends the visitor to the provider."""
-        return answer.status == 302 and (answer.location or "").startswith(f"{self.provider}/")
+        """Say whether an answer sends the visitor to the provider, over TLS with a trusted certificate."""
+        sent = answer.status == 302 and (answer.location or "").startswith(f"{self.provider}/")
+        return sent and answer.trusted is not False
 
-    def wait_asked(self, within: float) -> Answer:
+    def wait_asked(self, within: float, *, host: str = "", tls: bool = False) -> Answer:
         """Return the first answer that sends the visitor to the provider. Raises NeverReady."""
-        with self.proxy.probe(self.host) as probe:
-            return wait_for_answer(probe, self.asks, what=f"{self.host} asks for login", within=within)
+        name = host or self.host
+        with self.proxy.probe(name, tls=tls) as probe:
+            return wait_for_answer(probe, self.asks, what=f"{name} asks for login", within=within)
 
     def wait_shut(self, within: float) -> Answer:
         """Return the first answer that is not the origin's. Raises NeverReady."""

@@ -110,8 +110,17 @@ class Promises:
 
         traces.must_vanish(self._gate, f"what was made for {', '.join(hosts)}", left, self._limits.gone)
 
-    def report(self, proxy: HttpProxy, host: str, condition: str, *, status: str = "True", reason: str = "") -> bool:
-        """Demand that a proxy says something of one of its host names within `released`."""
+    def report(
+        self,
+        proxy: HttpProxy,
+        host: str,
+        condition: str,
+        *,
+        status: str = "True",
+        reason: str = "",
+        within: float | None = None,
+    ) -> bool:
+        """Demand that a proxy says something of one of its host names, within `released` unless told otherwise."""
 
         def says(found: Manifest | None) -> bool:
             one = hostname_condition(found, host, condition)
@@ -122,7 +131,7 @@ class Promises:
             Source.STATUS,
             f"{proxy.name} about {host}",
             expected,
-            lambda: proxy.wait(says, what=f"{expected} for {host}", within=self._limits.released),
+            lambda: proxy.wait(says, what=f"{expected} for {host}", within=within or self._limits.released),
         )
 
     def say(self, proxy: HttpProxy, condition: str, *, status: str = "True", reason: str = "") -> bool:

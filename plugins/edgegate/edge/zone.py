@@ -12,6 +12,7 @@ from edgegate.clusters.plane import Manifest, conditions, is_true
 from edgegate.components.dns import NAMESERVERS
 from edgegate.components.operator import ZONE_CLASS
 from edgegate.edge.customer import Customer, check_hostname
+from edgegate.edge.dns import Dns
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,13 @@ class Domain:
         """Ask for an attempt to verify it now."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.customer.upstream.patch(self.ref, {"spec": {"desiredVerificationRefreshAttempt": now}})
+
+    def prove(self, dns: Dns, within: float) -> None:
+        """Publish the proof, and return when the operator believes it. Raises NeverReady."""
+        proof = self.proof(within)
+        dns.publish(self.name, proof.name, proof.content, within=within)
+        self.refresh()
+        self.wait_verified(within)
 
     def proof(self, within: float) -> Proof:
         """Return what the customer has to publish, as soon as the operator says it. Raises NeverReady."""
