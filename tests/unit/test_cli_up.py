@@ -85,7 +85,7 @@ def test_for_a_person(started: FakeEdge, tmp_path: Path, capsys: Captured) -> No
     said = " ".join(capsys.readouterr().out.split())
     assert "edge kept-0123abcd (started, 6.50 s) address 10.88.7.8 running envoy 1.38.3, envoy-gateway 1.8.3" in said
     assert f"downstream export KUBECONFIG={tmp_path}/downstream.kubeconfig" in said
-    assert said.endswith("next edgegate status · pytest e2e · edgegate down")
+    assert said.endswith("next edgegate status · pytest e2e/test_oidc_isolation.py · edgegate down")
 
 
 def test_without_root_it_says_from_where_the_edge_is_reached(

@@ -65,5 +65,5 @@ def _shown(edge: Edge, running: Mapping[str, str], *, inside_only: bool) -> Tabl
         shown.add_row(plane.name, f"export KUBECONFIG={plane.kubeconfig}")
     if inside_only:
         shown.add_row("reach", "without root only from inside: edgegate exec -- COMMAND")
-    shown.add_row("next", "edgegate status · pytest e2e · edgegate down")
+    shown.add_row("next", "edgegate status · pytest e2e/test_oidc_isolation.py · edgegate down")
     return shown
