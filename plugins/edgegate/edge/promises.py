@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from edgegate.clock import wait_until
+from edgegate.clock import show_duration, wait_until
 from edgegate.clusters.plane import Manifest, conditions
 from edgegate.edge import Edge, proxy_watch, traces
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.http_proxy import HttpProxy, hostname_condition
 from edgegate.edge.origin import Origin
-from edgegate.errors import NeverReady, PlaneRefused
+from edgegate.errors import NeverReady, PlaneRefused, WatchBroken
 from edgegate.probes.dns import DnsAnswer, wait_for_record
 from edgegate.probes.dns_watch import DnsWatch
 from edgegate.records import Answer, Source
@@ -84,18 +84,20 @@ class Promises:
 
     @contextmanager
     def keep_resolving(self, host: str) -> Iterator[None]:
-        """Demand that the authoritative server has an address for a name in every answer while a block runs."""
+        """Demand that the authoritative server has an address for a name in every answer while a block runs.
+
+        Raises:
+            WatchBroken: it could not be asked often enough, so that a gap may have been missed.
+        """
         with DnsWatch(self._edge.dns.authoritative, host, right=lambda answer: answer.found) as watch:
             yield
-        seen = "; ".join(answer.describe() for answer in watch.wrong[:3])
-        expected = f"an address in each of {watch.asked} answers"
-        self._gate.check(
-            Source.TRAFFIC,
-            host,
-            expected,
-            f"{len(watch.wrong)} without, as {seen}",
-            right=bool(watch.asked) and not watch.wrong,
-        )
+        asked, seen = watch.report(), "; ".join(answer.describe() for answer in watch.wrong[:3])
+        expected, found = f"an address in each of {asked.looks} answers", f"{len(watch.wrong)} without, as {seen}"
+        self._gate.check(Source.TRAFFIC, host, expected, found, right=asked.ok)
+        closely = f"every {show_duration(asked.gaps.p95)}, {show_duration(asked.longest_gap.seconds)} at the worst"
+        self._gate.note(f"{host} asked {asked.looks} times, {closely}")
+        if asked.ok and asked.blind > proxy_watch.BLIND * asked.looks * asked.every:
+            raise WatchBroken(f"it could not ask often enough: {closely}")
 
     def not_resolve(self, host: str) -> None:
         """Demand that a name has no address any more, and that no answer meanwhile is an error."""
