@@ -229,7 +229,13 @@ def asked(tmp_path: Path, stats: dict[str, str]) -> FakeLab:
         "coredns": running("coredns", pid=41),
         "kube-proxy": running("kube-proxy", pid=None, state="exited"),
         "origin-sentinel": running("origin-sentinel", pid=50),
+        "operator": running("operator", pid=60),
+        "dns-agent": running("dns-agent", pid=70),
     }
+    lab.log("operator").parent.mkdir(exist_ok=True)
+    real = '... INFO\tsetup\tstarting network-services-operator\t{"version": "v0.26.1", "gitCommit": "41b6db29f4f7"}'
+    lab.log("operator").write_text(f"a warning of a library\n{real}\n")
+    lab.log("dns-agent").write_text("ours says nothing of the kind\n")
     children = {30: "31", 31: "32 33", 41: "43"}  # 43 is a helper that ends a moment later
     for pid in (21, 30, 31, 32, 41):
         lab.files[f"/proc/{pid}/task/{pid}/children"] = children.get(pid, "").encode()
@@ -247,6 +253,7 @@ def test_versions_are_asked_from_the_processes(asked: FakeLab, served: tuple[Kub
         "envoy-gateway": "1.8.3",
         "etcd": "3.6.16",
         "kubernetes": "1.35.4",
+        "network-services-operator": "0.26.1+41b6db2",
     }
 
 

@@ -13,7 +13,7 @@ import yaml
 from edgegate import command
 from edgegate.clusters.kinds import CRD
 from edgegate.clusters.plane import Manifest
-from edgegate.errors import KindsMissing, UnknownFault
+from edgegate.errors import BadSetting, KindsMissing, UnknownFault
 from edgegate.forms import REFERENCE
 from edgegate.resources import resource
 from edgegate.settings import Settings
@@ -100,7 +100,10 @@ class OperatorChoice:
                 raise UnknownFault(origin, name, known=known)
 
     def _check_kinds(self, origin: str) -> None:
-        present = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]) for crd in self.manifests}
+        try:
+            present = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]) for crd in self.manifests}
+        except _Unreadable as unreadable:
+            raise BadSetting(origin, f"{unreadable} Accepted: a folder with the operators' CRDs.") from unreadable
         missing = [
             f"{kind}.{group}" for group, kinds in NEEDED.items() for kind in kinds if (group, kind) not in present
         ]
@@ -112,11 +115,29 @@ def _yaml_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*.y*ml") if file.is_file())
 
 
+class _Unreadable(ValueError):
+    """A file of the folder with CRDs is not what it should be; the text is a sentence."""
+
+
 def _crds_of(file: Path) -> Iterable[Manifest]:
-    for document in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+    try:
+        documents = list(yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as trouble:
+        raise _Unreadable(f"{file} cannot be read as YAML: {' '.join(str(trouble).split())}.") from trouble
+    for document in documents:
         if isinstance(document, dict) and document.get("kind") == CRD.name:
             document.pop("status", None)
+            if not _is_crd(document):
+                raise _Unreadable(f"{file} has a CRD without a name, a group, or the name of its kind.")
             yield document
+
+
+def _is_crd(document: Manifest) -> bool:
+    try:
+        words = (document["metadata"]["name"], document["spec"]["group"], document["spec"]["names"]["kind"])
+    except (KeyError, TypeError):
+        return False
+    return all(isinstance(word, str) for word in words)
 
 
 def _digest(file: Path) -> str:

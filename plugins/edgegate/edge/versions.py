@@ -1,6 +1,7 @@
 """The versions that really run: each asked from the process, never taken from the pin."""
 
 import re
+from pathlib import Path
 
 from edgegate.clusters.plane import ControlPlane
 from edgegate.edge.proxies import Proxies, Proxy
@@ -20,6 +21,11 @@ _ASK = {
     "pebble": "-version",
     "cert-manager": "-version",
 }
+# The real operators have no such flag. What each was linked as stands in the first line that it writes.
+_LOGGED = {"operator": "network-services-operator", "dns-agent": "dns-operator"}
+_STARTING = re.compile(rb'starting [a-z-]+operator.*?"version":\s*"v?([^"]+)",\s*"gitCommit":\s*"([^"]+)"')
+_HEAD = 16 * 1024
+"""Bytes of a log in which the first line is found, whatever its libraries say before it."""
 _BUBBLEWRAP = b"bwrap"
 _PATIENCE = 5.0
 """Seconds for a proxy that has its listeners; a running edge has one all the time."""
@@ -43,7 +49,18 @@ def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
             said = lab.run([f"/proc/{pid}/exe", _ASK[status.name]], env=_libraries(lab, pid), check=False)
             found = _VERSION.search(said.stdout + said.stderr)
             running[status.name] = found[1] if found else "unknown"
+        elif status.name in _LOGGED and (linked := _linked(lab.log(status.name))):
+            running[_LOGGED[status.name]] = linked
     return Versions(dict(sorted(running.items())))
+
+
+def _linked(log: Path) -> str:
+    """Return version and commit as a real operator's log begins with, `0.26.1+41b6db2`; empty for ours."""
+    if not log.is_file():
+        return ""
+    with log.open("rb") as head:
+        said = _STARTING.search(head.read(_HEAD))
+    return f"{said[1].decode()}+{said[2].decode()[:7]}" if said else ""
 
 
 def _innermost(lab: Lab, pid: int) -> int:
