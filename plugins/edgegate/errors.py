@@ -32,7 +32,8 @@ EdgegateError
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
-        ├── ComponentExited    its last log lines
+        ├── ComponentExited / PartLost           during a start; while tests ran. Its last log lines
+        │   └── CrashedUnderTest             it was a part of the system under test
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
         └── LabGone / NoSuchLab / LabExists / LabForeign
@@ -360,6 +361,22 @@ class ComponentExited(LabFault):
             f"{name} ended with status {status} before it was ready. The end of its log ({log}):\n{tail.rstrip()}"
         )
         self.name, self.status, self.log, self.tail = name, status, log, tail
+
+
+class PartLost(LabFault):
+    """A part of the surroundings has ended, or answers no more, while tests ran."""
+
+    def __init__(self, name: str, *, what: str, log: Path, tail: str) -> None:
+        said = f" The end of its log ({log}):\n{tail.rstrip()}" if tail.strip() else f" Its log: {log}"
+        super().__init__(
+            f"{name} of the lab {what} while tests ran, so what they saw tells nothing about the system under test. "
+            f"Run again; if it happens anew, `edgegate up` and `edgegate logs {name}` show more.{said}"
+        )
+        self.name, self.what, self.log, self.tail = name, what, log, tail
+
+
+class CrashedUnderTest(PartLost):
+    """A process of the system under test has ended by itself: a finding of the test that ran, the end of all others."""
 
 
 class SandboxNotPermitted(LabFault):

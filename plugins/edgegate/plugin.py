@@ -130,6 +130,32 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Do not begin on an edge that is known to be broken, and tell its root cause rather than what came of it."""
+    __tracebackhide__ = True
+    marking.check_edge(item)
+    return (yield from _rooted(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Tell the root cause when a broken edge does not let a test tidy up."""
+    __tracebackhide__ = True
+    return (yield from _rooted(item))
+
+
+def _rooted(item: pytest.Item) -> Generator[None, object, object]:
+    __tracebackhide__ = True
+    try:
+        return (yield)
+    except (Exception, pytest.fail.Exception) as error:
+        ended = marking.rooted(item, error)
+        if ended is error:
+            raise
+        raise ended from error
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """End a test with all that its gate found."""
     __tracebackhide__ = True

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from edgegate.errors import LabFault
+from edgegate.errors import CrashedUnderTest, LabFault, PartLost
 from edgegate.fixtures.edge import EdgeOpener
 from edgegate.records import DiagnosticSource, Versions
 from edgegate.settings import Settings
@@ -27,6 +27,12 @@ class FakeEdge:
 
     def versions(self) -> Versions:
         return Versions(self.running)
+
+    def trouble(self, *, thorough: bool) -> LabFault | None:
+        for name, error in (("part-lost", PartLost), ("crashed", CrashedUnderTest)):
+            if Path(name).exists():
+                return error("pebble", what="ended with status -9", log=Path("pebble.log"), tail="its last words")
+        return None
 
     def close(self) -> None:
         _tell("closed", str(os.getpid()))

@@ -12,7 +12,7 @@ from edgegate.artifacts import QUIET, Progress
 from edgegate.budgets import Budgets
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
-from edgegate.components import control_plane, oidc_provider, prefixes
+from edgegate.components import control_plane, oidc_provider, prefixes, soundness
 from edgegate.components.bring_up import plane_of
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
@@ -30,6 +30,7 @@ from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.tenant import Site, Tenant
 from edgegate.edge.versions import release, running_versions
 from edgegate.edge.zone import Zone
+from edgegate.errors import LabFault
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
@@ -49,6 +50,7 @@ class Edge:
         self.upstream: ControlPlane = opened.planes.upstream
         self.proxies = Proxies(self.downstream)
         self.authority = opened.launch.authority
+        self._felled: set[str] = set()
 
     @classmethod
     def open(
@@ -128,12 +130,21 @@ class Edge:
         """Restart the proxy with nothing cached; see `Proxies.cold_restart`."""
         return self.proxies.cold_restart(self.limits.cold_restart)
 
+    def trouble(self, *, thorough: bool) -> LabFault | None:
+        """Return what has befallen the edge's processes since its start, None while they are sound.
+
+        Whatever a scenario felled on purpose does not count. `thorough` asks those that run too.
+        """
+        return soundness.lost(self.lab, self._felled, thorough=thorough)
+
     def restart(self, component: str) -> None:
         """Restart a component's process and return when it is ready again."""
         self.lab.restart(component)
+        self._felled.discard(component)
 
     def kill(self, component: str) -> None:
         """Kill a component's process; nothing restarts it."""
+        self._felled.add(component)
         self.lab.kill(component)
 
     @contextmanager
@@ -147,11 +158,13 @@ class Edge:
 
     def pause(self, component: str) -> None:
         """Freeze a component (SIGSTOP): it holds its connections and answers nothing."""
+        self._felled.add(component)
         self.lab.pause(component)
 
     def resume(self, component: str) -> None:
         """Let a frozen component go on."""
         self.lab.resume(component)
+        self._felled.discard(component)
 
     def has(self, capability: str) -> bool:
         """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""

@@ -75,6 +75,14 @@ class Lab:
         """Let a frozen process go on. Raises UnknownProcess."""
         self._ask("resume", name=name)
 
+    def look(self, name: str) -> str:
+        """Look once whether a process answers as it did when it was ready; return what is wrong, nothing when it does.
+
+        Raises:
+            UnknownProcess: there is none of that name.
+        """
+        return str(self._ask("look", name=name))
+
     def remove(self, name: str) -> None:
         """Stop a process and forget it; its log stays. Raises UnknownProcess."""
         self._ask("remove", name=name, patience=60)

@@ -103,6 +103,17 @@ class Managed:
         """Freeze its group."""
         self._freeze(signal.SIGSTOP, "paused")
 
+    def look(self) -> str:
+        """Look once whether it is ready, as at its start; return what is wrong, nothing when it is."""
+        ready = self.spec.ready
+        if ready is None or ready.kind == "none":
+            return ""
+        look = Look(ready)
+        try:
+            return "" if look() else look.last
+        finally:
+            look.close()
+
     def resume(self) -> None:
         """Let its group go on."""
         self._freeze(signal.SIGCONT, "running")

@@ -41,6 +41,7 @@ class Server:
             "kill": lambda request: table.find(request["name"]).kill(),
             "pause": lambda request: table.find(request["name"]).pause(),
             "resume": lambda request: table.find(request["name"]).resume(),
+            "look": lambda request: table.find(request["name"]).look(),
             "remove": lambda request: table.remove(request["name"]),
             "status": lambda _: table.status(),
             "run": self._run,

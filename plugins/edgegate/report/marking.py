@@ -11,8 +11,16 @@ from typing import Any
 
 import pytest
 
-from edgegate.errors import EdgeNotUp, EnvironmentFault, GateFailed, NeverReady, NotShown, RunFolderUnwritable
-from edgegate.records import Verdict
+from edgegate.errors import (
+    CrashedUnderTest,
+    EdgeNotUp,
+    EnvironmentFault,
+    GateFailed,
+    NeverReady,
+    NotShown,
+    RunFolderUnwritable,
+)
+from edgegate.records import Source, Verdict
 from edgegate.report.gate import Gate
 from edgegate.report.outcome import fault_of, headline, reason
 from edgegate.report.run import GATE, RUN, Run, Tested, gate_name, uses_edge
@@ -32,12 +40,32 @@ _DECISIONS = (AssertionError, NeverReady, pytest.fail.Exception, pytest.skip.Exc
 """Errors that a gate's findings take in: what was seen on a running edge was seen, whatever came next."""
 
 
+def check_edge(item: pytest.Item) -> None:
+    """Raise what has befallen the edge, if it is known: a test that has not begun need not try."""
+    broken = item.config.stash[RUN].broken
+    if broken is not None and uses_edge(item):
+        raise broken
+
+
+def rooted(item: pytest.Item, error: BaseException) -> BaseException:
+    """Return the error with which set-up or tear-down ends: what has befallen the edge, if anything has."""
+    broken = item.config.stash[RUN].root_cause(thorough=True) if uses_edge(item) else None
+    return error if broken is None else broken
+
+
 def settle(item: pytest.Item, error: BaseException | None) -> BaseException | None:
     """Return the error with which a test's call ends, given the one that it raised and what its gate found.
 
-    Findings do not beat broken surroundings other than a wait that ran out: a dead lab makes neighbours dark too.
+    Findings do not beat broken surroundings other than a wait that ran out: a dead lab makes neighbours dark too. The
+    end of a process that is itself under test is one finding more.
     """
     gate = item.stash.get(GATE, None)
+    wrong = error is not None or (gate is not None and bool(gate.evidence.findings))
+    broken = item.config.stash[RUN].root_cause(thorough=wrong) if uses_edge(item) else None
+    if broken is not None and gate is not None and isinstance(broken, CrashedUnderTest):
+        gate.check(Source.DATA_PLANE, broken.name, "runs", f"{broken.what}:\n{broken.tail}".rstrip(), right=False)
+    elif broken is not None and not isinstance(error, pytest.skip.Exception):
+        error = broken
     if gate is None:
         return error
     if not gate.evidence.findings:

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
+from edgegate.errors import EnvironmentFault
 from edgegate.forms import PARTS
 from edgegate.records import Verdict
 from edgegate.report.folder import RunFolder
@@ -38,6 +39,14 @@ class Asked:
         """Return the command line that runs these tests again, on an edge that is kept."""
         typed = shlex.join(["pytest", *tests, *self.repeat])
         return f"cd {shlex.quote(self.directory)} && {typed}" if self.directory else typed
+
+
+class Trouble(Protocol):
+    """Tells what has befallen an edge."""
+
+    def __call__(self, *, thorough: bool) -> EnvironmentFault | None:
+        """Return it, None while the edge is sound."""
+        ...
 
 
 @dataclass
@@ -90,6 +99,10 @@ class Run:
     """Whether the terminal has shown it."""
     edge_told: bool = False
     """Whether a report has carried `edge` to the controller."""
+    trouble: Trouble = lambda *, thorough: None
+    """Tells what has befallen the edge since its start; `thorough` where something went wrong."""
+    broken: EnvironmentFault | None = None
+    """What it told; every test that uses the edge ends with it from then on, because nobody mends an edge."""
     faults: list[tuple[BaseException, str]] = field(default_factory=list)
     """Each fault that a test showed in full, and that test."""
     tested: dict[str, Tested] = field(default_factory=dict)
@@ -98,6 +111,11 @@ class Run:
     """How many phases of any test failed or were inconclusive."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When this process began."""
+
+    def root_cause(self, *, thorough: bool) -> EnvironmentFault | None:
+        """Return what has befallen the edge, if anything has: whatever else a test saw may come from that."""
+        self.broken = self.broken or self.trouble(thorough=thorough)
+        return self.broken
 
     def exit_status(self, status: int) -> int:
         """Return pytest's exit status, or 75 when nothing failed and something was inconclusive."""
