@@ -10,6 +10,7 @@ EdgegateError
 │   │   └── BackendNotYet      kind and attach come later
 │   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
 │   ├── ForeignHostname        a host name outside the lab's domains
+│   ├── NobodyToWatch          a guard without neighbours cannot say that they are unharmed
 │   ├── AskedTooEarly          a resolver would remember that a name does not exist
 │   ├── FileFault              a file of settings: file, key, accepted form
 │   │   └── PinsFault / SloFault / WaiversFault
@@ -116,6 +117,16 @@ class ServerUnreachable(EnvironmentFault):
     def __init__(self, server: str, request: str, *, text: str) -> None:
         super().__init__(f"{server} did not answer {request}: {text}. Does it run? edgegate status tells")
         self.server, self.request, self.text = server, request, text
+
+
+class NobodyToWatch(UsageFault):
+    """A guard was asked for without neighbours."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "edge.guard was given no neighbour, so it would call nobody unharmed. Name at least one tenant, as in "
+            "edge.guard(gate, edge.sentinel)."
+        )
 
 
 class AskedTooEarly(UsageFault):

@@ -15,8 +15,10 @@ from edgegate.components.bring_up import Planes
 from edgegate.edge import Edge
 from edgegate.edge.opening import Opened
 from edgegate.edge.proxies import Proxy
-from edgegate.errors import NeverReady
+from edgegate.errors import NeverReady, NobodyToWatch
 from edgegate.limits import Limits
+from edgegate.records import Versions
+from edgegate.report.gate import Gate
 from edgegate.settings import Settings
 from fakes import FakeLab, launch, running, selection
 from kube_api import KubeApi, condition, serve
@@ -92,6 +94,26 @@ def test_a_tenant_that_does_not_come_up_leaves_nothing(
 def test_parts_are_restarted_killed_and_frozen(held: Edge, lab: FakeLab, action: str) -> None:
     getattr(held, action)("envoy-gateway")
     assert lab.asked == [(action, "envoy-gateway")]
+
+
+def test_a_guard_needs_somebody_to_watch(held: Edge) -> None:
+    gate = Gate("guarded", versions=lambda: Versions({}), again="pytest")
+
+    with pytest.raises(NobodyToWatch, match="given no neighbour"):
+        held.guard(gate)
+
+
+@pytest.mark.parametrize(("back", "parts"), [("restart", 0), ("kill", 1)])
+def test_what_was_felled_on_purpose_is_no_trouble(held: Edge, lab: FakeLab, back: str, parts: int) -> None:
+    """A scenario's own kill is spared until it has started the part again."""
+    ended = running("external-dns", pid=None, state="exited")
+    lab.states["external-dns"] = ended
+
+    assert held.trouble(thorough=False) is not None
+    held.kill("external-dns")
+    assert held.trouble(thorough=False) is None
+    getattr(held, back)("external-dns")
+    assert (held.trouble(thorough=False) is None) == bool(parts)
 
 
 def test_whoever_leaves_gives_the_lease_back(held: Edge, lab: FakeLab) -> None:

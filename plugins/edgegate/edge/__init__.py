@@ -30,7 +30,7 @@ from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.tenant import Site, Tenant
 from edgegate.edge.versions import release, running_versions
 from edgegate.edge.zone import Zone
-from edgegate.errors import LabFault
+from edgegate.errors import LabFault, NobodyToWatch
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
@@ -119,7 +119,13 @@ class Edge:
         return Tenant("sentinel", sentinel.NAMESPACE, self.downstream, self.site)
 
     def guard(self, gate: Gate, *neighbours: Tenant) -> Guard:
-        """Return the judge of whether these neighbours stay unharmed; its findings go to the gate."""
+        """Return the judge of whether these neighbours stay unharmed; its findings go to the gate.
+
+        Raises:
+            NobodyToWatch: no neighbour was named.
+        """
+        if not neighbours:
+            raise NobodyToWatch
         return Guard(gate, neighbours, self.authority, self.limits)
 
     def proxy(self) -> Proxy:
