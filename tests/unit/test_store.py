@@ -234,6 +234,23 @@ def test_an_error_of_another_kind_is_not_dressed_up(tmp_path: Path, few: Pins) -
         _store(tmp_path, make).ensure(few, "tool", "0.8")
 
 
+def test_caches_that_share_a_store_share_its_locks(tmp_path: Path, few: Pins) -> None:
+    """A build in one cache clears nothing of a build that runs in another, when both link to one store.
+
+    Without that, a compiler lost its files while it ran.
+    """
+    other = tmp_path / "other" / "cache"
+    other.mkdir(parents=True)
+
+    def make(job: Job) -> Made:
+        (other / "store").symlink_to(job.into.parent.parent)
+        _store(other.parent).ensure(few, "server", "1.0.0")
+        assert job.scratch.is_dir()
+        return _make(job)
+
+    assert _store(tmp_path, make).ensure(few, "tool", "0.8")
+
+
 def test_what_a_killed_build_left_is_cleared(tmp_path: Path, few: Pins) -> None:
     """Its own leftovers, and those of other artifacts whose builder is gone."""
     store = _store(tmp_path)

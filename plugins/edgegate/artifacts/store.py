@@ -233,7 +233,8 @@ class Store:
                     shutil.rmtree(part, ignore_errors=True)
 
     def _lock(self, name: str) -> Path:
-        return self.root / "locks" / f"{name}.lock"
+        """Return the lock of an artifact; it belongs to the real store, so that caches which share one do not collide."""
+        return (self.root / "store").resolve().parent / "locks" / f"{name}.lock"
 
 
 def free_disk_mib(folder: Path) -> int:
