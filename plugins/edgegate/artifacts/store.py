@@ -233,7 +233,7 @@ class Store:
                     shutil.rmtree(part, ignore_errors=True)
 
     def _lock(self, name: str) -> Path:
-        """Return the lock of an artifact; it belongs to the real store, so that caches which share one do not collide."""
+        """Return the lock of an artifact. It belongs to the real store, because caches may share one."""
         return (self.root / "store").resolve().parent / "locks" / f"{name}.lock"
 
 
