@@ -20,8 +20,8 @@ CASES = {
     "unknown key": (
         spoiled('why = "because"', 'why = "because"\nwhyy = "x"'),
         "pin.server.whyy is unknown. Accepted: one of binaries, companions, default, digests, disk-mib, files, images, "
-        "ldflags, module, native, pinned, production, production-why, published, review-by, source, staging, sums, "
-        "unpin-when, versions, why.",
+        "ldflags, module, native, pinned, production, production-why, published, requires, review-by, source, staging, "
+        "sums, unpin-when, versions, why.",
     ),
     "key of another source": (
         spoiled('project = "proxy-server"', 'project = "proxy-server"\nmodule = "m"'),
@@ -110,6 +110,14 @@ CASES = {
     "nothing to build": (
         spoiled('binaries = { server = "cmd/server" }\n', ""),
         "pin.server.binaries is missing. Accepted: at least one of binaries, native and files.",
+    ),
+    "requires without native": (
+        spoiled("ldflags", 'requires = { "example.test/more" = "1.2.3" }\nldflags'),
+        "pin.server.requires is set without native. Accepted: modules that our own main imports.",
+    ),
+    "required version": (
+        spoiled("ldflags", 'requires = { "example.test/more" = "v1" }\nldflags'),
+        "pin.server.requires.example.test/more is",
     ),
     "native and binaries": (
         spoiled("ldflags", 'native = "server"\nldflags'),

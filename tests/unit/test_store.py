@@ -129,13 +129,22 @@ def test_the_key_ignores_the_rest(tmp_path: Path, few: Pins, old: str, new: str)
     assert store.key(other.pin("server"), "2.0.0") == store.key(few.pin("server"), "2.0.0")
 
 
+MORE = {"requires": {"more.test/m": "1.2.3"}}
+
+
 def test_the_key_holds_the_flags_and_the_sums(tmp_path: Path, few: Pins) -> None:
-    """Linker flags and the digest of further modules decide what a Go build gives."""
+    """Linker flags, further modules and their digest decide what a Go build gives."""
     store, server = _store(tmp_path), few.pin("server")
     assert isinstance(server.recipe, pins.GoRecipe)
-    for change in ({"ldflags": "-X a.b=c"}, {"sums": {"2.0.0": SHA}}, {"staging": True}, {"files": ("crds",)}):
+    for change in ({"ldflags": "-X a.b=c"}, {"sums": {"2.0.0": SHA}}, {"staging": True}, {"files": ("crds",)}, MORE):
         other = replace(server, recipe=replace(server.recipe, **change))
         assert store.key(other, "2.0.0") != store.key(server, "2.0.0"), change
+
+
+def test_a_younger_key_of_a_recipe_changes_no_old_artifact(tmp_path: Path, few: Pins) -> None:
+    """What was compiled before there was such a key is found again."""
+    parts = _store(tmp_path)._ingredients(few.pin("server"), "2.0.0")
+    assert "requires" not in str(parts)
 
 
 def test_the_key_holds_our_own_main(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +156,8 @@ def test_the_key_holds_our_own_main(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     store = _store(tmp_path)
     main.write_text("package main")
     before = store.key(native.pin("server"), "2.0.0")
+    main.with_name("main_test.go").write_text("package main")
+    assert store.key(native.pin("server"), "2.0.0") == before
     main.write_text("package main // changed")
     assert store.key(native.pin("server"), "2.0.0") != before
 

@@ -193,21 +193,26 @@ def test_files_of_a_module(tmp_path: Path, module: Path, go: Callable[[str], Pat
 
 
 def test_our_own_main(tmp_path: Path, module: Path, go: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is compiled as the module around the pinned one."""
+    """It is compiled as the module around the pinned one, without its tests, with the modules that it asks for."""
     go("go1.26.8")
     for module_with_resources in ("gomod", "store"):
         monkeypatch.setattr(f"edgegate.artifacts.{module_with_resources}.resource", lambda name: tmp_path / name)
     (tmp_path / "native" / "server").mkdir(parents=True)
     (tmp_path / "native" / "server" / "main.go").write_text("package main")
+    (tmp_path / "native" / "server" / "main_test.go").write_text("package main")
     seen = []
 
     def compiled(call: Call) -> str:
-        seen.append((call.argv[-1], (call.cwd / "main.go").read_text()))
+        seen.append((call.argv[-1], [file.name for file in call.cwd.glob("*.go")]))
+        lines.extend((call.cwd / "go.mod").read_text().splitlines())
         return _compiled(call)
 
-    text = spoiled('binaries = { server = "cmd/server" }', 'native = "server"')
+    lines: list[str] = []
+    more = 'native = "server"\nrequires = { "more.test/m" = "1.2.3" }'
+    text = spoiled('binaries = { server = "cmd/server" }', more)
     made = _store(tmp_path, _runner(module, build=compiled)).ensure(_pins(tmp_path, text), "server", "2.0.0")
-    assert seen == [(".", "package main")]
+    assert seen == [(".", ["main.go"])]
+    assert "require more.test/m v1.2.3" in lines
     assert made.binary("server").is_file()
 
 

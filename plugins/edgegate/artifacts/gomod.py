@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,23 +49,27 @@ def make(job: Job) -> Made:
     go = find_go(job, minimum=module.go_line)
     _write_wrapper(job, recipe, module)
     call = partial(
-        job.run, str(go.path), source=_SOURCE, missing=f"a module of {job.what}", fix=_FIX, env=go_environment(job)
+        job.run, str(go.path), source=_SOURCE, missing=f"a module of {job.what}", fix=_FIX, env=_environment(job)
     )
     counts = _resolve(job, call, recipe)
     _check_sums(job, recipe, module)
     return Made(binaries=_compile(job, call, recipe, counts), built_with=go.version)
 
 
-def go_environment(job: Job) -> dict[str, str]:
+def _environment(job: Job) -> dict[str, str]:
+    return go_environment(job.environ, job.root, job.scratch)
+
+
+def go_environment(environ: Mapping[str, str], root: Path, scratch: Path) -> dict[str, str]:
     """Return the environment of every go command: the user's proxy settings, our caches, nothing that changes code."""
     dropped = ("GOEXPERIMENT", "GOROOT", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GODEBUG", "GOBIN", "GOTOOLDIR")
-    kept = {key: value for key, value in job.environ.items() if key not in dropped}
+    kept = {key: value for key, value in environ.items() if key not in dropped}
     return kept | {
-        "GOMODCACHE": str(job.root / "go" / "mod"),
-        "GOCACHE": str(job.root / "go" / "build"),
+        "GOMODCACHE": str(root / "go" / "mod"),
+        "GOCACHE": str(root / "go" / "build"),
         "GOFLAGS": "-modcacherw -buildvcs=false -mod=mod",
         "GOTOOLCHAIN": "local",
-        "GOTMPDIR": str(job.scratch),
+        "GOTMPDIR": str(scratch),
         "GOWORK": "off",
         "GO111MODULE": "on",
         "CGO_ENABLED": "0",
@@ -89,7 +93,7 @@ def _download(job: Job, go: Toolchain, recipe: GoRecipe) -> _Module:
     # An unpacked module is trusted by go on sight, so a half-written one must not exist: go renames into place.
     done = job.run(
         str(go.path), "mod", "download", "-json", wanted,
-        source=_SOURCE, missing=f"the module {wanted}", fix=_FIX, env=go_environment(job),
+        source=_SOURCE, missing=f"the module {wanted}", fix=_FIX, env=_environment(job),
     )  # fmt: skip
     answer = json.loads(done.stdout)
     expected = job.pin.digests[job.version]
@@ -102,17 +106,29 @@ def _download(job: Job, go: Toolchain, recipe: GoRecipe) -> _Module:
 
 
 def _write_wrapper(job: Job, recipe: GoRecipe, module: _Module) -> None:
-    """Write our module around the pinned one. It takes over what only a main module decides: go and godebug lines."""
-    lines = [f"module {_OURS}", "", f"go {module.go_line}", "", f"require {recipe.module} v{job.version}"]
-    lines += re.findall(r"^godebug\s+(?:\(.*?^\)|\S+)", module.go_mod, re.MULTILINE | re.DOTALL)
-    if recipe.staging:
-        same = f"v0.{job.version.partition('.')[2]}"
-        lines += [f"replace {name} => {name} {same}" for name in sorted(set(_STAGING.findall(module.go_mod)))]
-    (job.scratch / "go.mod").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    """Write our module around the pinned one."""
+    text = wrapper(recipe, job.version, module.go_line, module.go_mod)
+    (job.scratch / "go.mod").write_text(text, encoding="utf-8")
     shutil.copyfile(module.folder / "go.sum", job.scratch / "go.sum")
     if recipe.native:
-        for file in sorted(resource(f"native/{recipe.native}").glob("*.go")):
+        for file in sources(resource(f"native/{recipe.native}")):
             shutil.copyfile(file, job.scratch / file.name)
+
+
+def wrapper(recipe: GoRecipe, version: str, go_line: str, go_mod: str = "") -> str:
+    """Return the go.mod of our module. It takes over what only a main module decides: go and godebug lines."""
+    lines = [f"module {_OURS}", "", f"go {go_line}", "", f"require {recipe.module} v{version}"]
+    lines += [f"require {name} v{wanted}" for name, wanted in recipe.requires.items()]
+    lines += re.findall(r"^godebug\s+(?:\(.*?^\)|\S+)", go_mod, re.MULTILINE | re.DOTALL)
+    if recipe.staging:
+        same = f"v0.{version.partition('.')[2]}"
+        lines += [f"replace {name} => {name} {same}" for name in sorted(set(_STAGING.findall(go_mod)))]
+    return "\n".join(lines) + "\n"
+
+
+def sources(folder: Path) -> list[Path]:
+    """Return the files that a main of ours is made of; its tests are none."""
+    return sorted(file for file in folder.glob("*.go") if not file.name.endswith("_test.go"))
 
 
 def _packages(recipe: GoRecipe) -> dict[str, str]:

@@ -26,6 +26,8 @@ from edgegate.resources import resource
 MIB = 1024 * 1024
 _PART = ".part"
 _PER_VERSION = ("packages", "sums")
+_YOUNG = ("requires",)
+"""Keys that came later: a pin without one has the digest that it had before, and is not compiled anew."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,13 @@ class Store:
                 # A version's own part only, so that a further version of the pin changes no old key.
                 key: value.get(version) if key in _PER_VERSION else value
                 for key, value in asdict(recipe).items()
+                if value or key not in _YOUNG
             },
             "machine": platform.machine(),
         }
         if isinstance(recipe, GoRecipe) and recipe.native:
             folder = resource(f"native/{recipe.native}")
-            parts["native"] = {file.name: wheel.file_digest(file) for file in sorted(folder.glob("*.go"))}
+            parts["native"] = {file.name: wheel.file_digest(file) for file in gomod.sources(folder)}
         return parts
 
     def _make_locked(self, pins: Pins, pin: Pin, version: str, place: Path, progress: Progress) -> Artifact:

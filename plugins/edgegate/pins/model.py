@@ -28,6 +28,8 @@ class GoRecipe:
     """The module refers to modules inside its own tree, which are published under the same minor as `v0.<minor>`."""
     sums: Mapping[str, str] = field(default_factory=dict)
     """Version to the digest of what the build resolves beyond the module's own go.sum."""
+    requires: Mapping[str, str] = field(default_factory=dict)
+    """Further modules that our main imports, with the version of each."""
 
 
 @dataclass(frozen=True)

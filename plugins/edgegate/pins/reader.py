@@ -130,9 +130,12 @@ def _go(table: Table, versions: tuple[str, ...]) -> Recipe:
         ldflags=_ldflags(table),
         staging=table.take("staging", bool, "true or false") or False,
         sums=_per_version(table, "sums", versions, _sha256),
+        requires=table.mapping("requires", _version),
     )
     if recipe.native and recipe.binaries:
         raise table.fault("native", "is set beside binaries", "either our own main or the module's own")
+    if recipe.requires and not recipe.native:
+        raise table.fault("requires", "is set without native", "modules that our own main imports")
     if not (recipe.native or recipe.binaries or recipe.files):
         raise table.fault("binaries", "is missing", "at least one of binaries, native and files")
     return recipe
