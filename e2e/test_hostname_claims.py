@@ -1,8 +1,8 @@
-"""A host name is served for the customer who claimed it first; when he lets it go, the other one gets it."""
+"""A host name or a zone belongs to the customer who claimed it first; when he lets it go, the other one gets it."""
 
 import pytest
 
-from edgegate import CustomerFactory, DomainFactory, Edge, HttpProxyFactory, Promises
+from edgegate import CustomerFactory, DomainFactory, Edge, HttpProxyFactory, Promises, ZoneFactory
 
 pytestmark = [
     pytest.mark.edge_gate("hostname-claims"),
@@ -34,3 +34,15 @@ def test_two_customers_want_the_same(
     holder.remove(edge.limits.gone)
     must.serve(loser, host, within=edge.limits.released)
     must.report(loser, host, "Available")
+
+
+def test_zone_of_two_customers(edge: Edge, customers: CustomerFactory, dns_zone: ZoneFactory, must: Promises) -> None:
+    """The zone of a domain that another customer serves waits, and says why; once that one is gone it is served."""
+    first, second = customers("first"), customers("second")
+    holder = dns_zone(customer=first)
+    loser = dns_zone(name=holder.name, customer=second, ready=False)
+    loser.create()
+    must.come(loser, "Accepted=False, DNSZoneInUse", lambda: loser.wait_waiting(edge.limits.accepted, "DNSZoneInUse"))
+    must.never_come(loser, "Programmed=True", lambda: loser.wait_programmed(edge.limits.settle))
+    holder.remove(edge.limits.gone)
+    must.come(loser, "Programmed=True", lambda: loser.wait_programmed(edge.limits.released))

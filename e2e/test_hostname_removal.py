@@ -2,7 +2,16 @@
 
 import pytest
 
-from edgegate import Edge, HttpProxyFactory, Promises, ZoneFactory
+from edgegate import (
+    Apply,
+    Customer,
+    CustomerLoginFactory,
+    Edge,
+    HttpProxyFactory,
+    Promises,
+    Target,
+    ZoneFactory,
+)
 
 # Continuous looks: no other test may use the shared proxy meanwhile.
 pytestmark = [
@@ -32,14 +41,28 @@ def test_one_of_two_is_removed(
         must.vanish(proxy, going)
 
 
-def test_all_is_deleted(edge: Edge, must: Promises, dns_zone: ZoneFactory, http_proxy: HttpProxyFactory) -> None:
-    """With the proxy everything goes that was made for it: on the edge cluster, and at the name servers."""
+def test_all_is_deleted(
+    edge: Edge,
+    must: Promises,
+    customer: Customer,
+    dns_zone: ZoneFactory,
+    http_proxy: HttpProxyFactory,
+    customer_login: CustomerLoginFactory,
+    apply: Apply,
+) -> None:
+    """When a customer has deleted everything, nothing is left: on no plane, of no claim, at no name server."""
     zone = dns_zone()
     host = zone.host("www")
     proxy = http_proxy(host)
     canonical = proxy.canonical()
     proxy.wait_served(host, tls=True, within=edge.limits.converged)
+    apply(proxy.firewall(), to=edge.upstream)
+    login = customer_login(proxy, Target.ROUTE, canonical)
+    login.create_secret()
+    login.create()
+    login.wait_asked(edge.limits.converge)
     proxy.delete()
     for name in (host, canonical):
-        must.not_resolve(name)
-    must.vanish(proxy, host, canonical)
+        must.not_resolve(name)  # while the zone is still served
+    customer.delete_everything(edge.limits.gone)
+    must.leave_nothing(customer, zone.name, canonical)

@@ -222,7 +222,7 @@ class FakeProbe:
     def __exit__(self, *_: object) -> None:
         """Close nothing."""
 
-    def request(self, method: str, path: str = "/") -> Answer:
+    def request(self, method: str, path: str = "/", *, headers: object = None) -> Answer:
         """Return the answer."""
         return self.answer(method)
 

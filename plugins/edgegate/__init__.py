@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from edgegate.edge.customer import Customer
     from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
+    from edgegate.edge.customer_password import CustomerPassword
     from edgegate.edge.guard import Guard
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.objects import Apply
+    from edgegate.fixtures.policies import CustomerLoginFactory, CustomerPasswordFactory
     from edgegate.fixtures.proxies import (
         CustomerFactory,
-        CustomerLoginFactory,
         DomainFactory,
+        ElsewhereFactory,
         GatewayFactory,
         HttpProxyFactory,
         OriginFactory,
@@ -42,9 +44,12 @@ __all__ = [
     "CustomerGateway",
     "CustomerLogin",
     "CustomerLoginFactory",
+    "CustomerPassword",
+    "CustomerPasswordFactory",
     "Domain",
     "DomainFactory",
     "Edge",
+    "ElsewhereFactory",
     "Finding",
     "Gate",
     "GatewayFactory",
@@ -81,10 +86,13 @@ _LATE = {
     "CustomerFactory": "edgegate.fixtures.proxies",
     "CustomerGateway": "edgegate.edge.customer_gateway",
     "CustomerLogin": "edgegate.edge.customer_login",
-    "CustomerLoginFactory": "edgegate.fixtures.proxies",
+    "CustomerLoginFactory": "edgegate.fixtures.policies",
+    "CustomerPassword": "edgegate.edge.customer_password",
+    "CustomerPasswordFactory": "edgegate.fixtures.policies",
     "Domain": "edgegate.edge.zone",
     "DomainFactory": "edgegate.fixtures.proxies",
     "Edge": "edgegate.edge",
+    "ElsewhereFactory": "edgegate.fixtures.proxies",
     "GatewayFactory": "edgegate.fixtures.proxies",
     "Guard": "edgegate.edge.guard",
     "HttpProxy": "edgegate.edge.http_proxy",

@@ -84,6 +84,17 @@ def limit(origin: str, text: str) -> tuple[str, float]:
 
 PARTS = ("dns", "acme", "operator")
 """What an edge can have beyond the default; a test asks for it by the mark `edge_parts`."""
+DNS_BACKENDS = ("lmdb", "sqlite")
+"""Where the authoritative server can keep its records; the first is production's."""
+
+
+def dns_backend(origin: str, text: str) -> str:
+    """Return where the authoritative server keeps its records."""
+    if text not in DNS_BACKENDS:
+        raise BadSetting(origin, f"'{text}' is no backend of the name server. Accepted: {', '.join(DNS_BACKENDS)}.")
+    return text
+
+
 REFERENCE = "reference"
 _REAL = "nso:"
 

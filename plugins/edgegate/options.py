@@ -165,11 +165,14 @@ def _again(settings: Settings) -> list[str]:
     return words
 
 
+_UNDER_TEST = ("dns_backend", "operator", "dns_operator", "operator_crds")
+
+
 def _operator(settings: Settings) -> list[str]:
     words = [word for fault in settings.fault for word in ("--edge-fault", fault)]
     for setting in SETTINGS:
         value = getattr(settings, setting.name, None)
-        if setting.name in ("operator", "dns_operator", "operator_crds") and settings.origin(setting.name) != BUILT_IN:
+        if setting.name in _UNDER_TEST and settings.origin(setting.name) != BUILT_IN:
             words += [setting.flag(), str(value)]
     return words
 

@@ -17,13 +17,14 @@ from edgegate.forms import REFERENCE
 from edgegate.records import Verdict
 from edgegate.report import marking
 from edgegate.report.folder import Document, RunFolder, new_run_dir
-from edgegate.report.run import RUN, Run, gate_name, parts_of, uses_edge
+from edgegate.report.run import RUN, Run, gate_name, is_asked_for, parts_of, uses_edge
 from edgegate.settings import Settings
 
 pytest_plugins = (
     "edgegate.fixtures.budgets",
     "edgegate.fixtures.edge",
     "edgegate.fixtures.objects",
+    "edgegate.fixtures.policies",
     "edgegate.fixtures.proxies",
     "edgegate.fixtures.tenants",
 )
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "edge_parts(name, ...): the test needs an edge with these parts beyond the default"
     )
+    config.addinivalue_line("markers", "edge_by_name: the test runs only when its file is named on the command line")
     if not any(config.getoption(name, False) for name in ("help", "version", "markers", "showfixtures")):
         _configure(config)
 
@@ -104,11 +106,15 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["edgegate_run_dir"] = str(node.config.stash[RUN].folder.path)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a mark that cannot be meant, before anything runs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a mark that cannot be meant, before anything runs, and leave out what runs by name only."""
     for item in items:
         gate_name(item)
         parts_of(item)
+    unasked = [item for item in items if not is_asked_for(item)]
+    if unasked:
+        config.hook.pytest_deselected(items=unasked)
+        items[:] = [item for item in items if item not in unasked]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -93,6 +93,7 @@ SETTINGS: tuple[Setting, ...] = (
         "waivers", "File with gates that are known to fail, instead of waivers.toml beside pins", forms.file, "FILE"
     ),
     Setting("slo", "File with the budgets of the stages, instead of the project's slo.toml", forms.file, "FILE"),
+    Setting("dns_backend", "Where the name server keeps its records", forms.dns_backend, "lmdb|sqlite"),
     Setting("operator", "Operator under test: ours, or the real one's binary", forms.operator, "reference|nso:PATH"),
     Setting("dns_operator", "Binary of the real DNS operator, for `nso:`", forms.program, "PATH"),
     Setting("operator_crds", "Folder with the real operators' CRDs, for `nso:`", forms.crds, "FOLDER"),
@@ -123,6 +124,8 @@ class Settings:
     """The file with gates that are known to fail; None means `waivers.toml` beside the pins, if it is there."""
     slo: Path = field(default_factory=lambda: resource("slo.toml"))
     """The file with the budgets of the stages."""
+    dns_backend: str = forms.DNS_BACKENDS[0]
+    """Where the authoritative server keeps its records, where an edge has one."""
     operator: str = REFERENCE
     """The operator under test: `reference`, or `nso:` and the path of its binary."""
     dns_operator: Path | None = None

@@ -88,6 +88,9 @@ ADDRESS_LATE = _fault("address-late", "the canonical host name gets its address 
 SOLVER_BEHIND_LOGIN = _fault(
     "solver-behind-login", "HTTP-01 challenges of a Gateway with login are sent to login (#261)"
 )
+SOLVER_OVER_TLS = _fault(
+    "solver-over-tls", "HTTP-01 challenges are answered over HTTPS only, where no certificate is yet (#261)"
+)
 CERTIFICATE_GIVEN_UP = _fault("certificate-given-up", "a certificate that failed once is not tried anew (#261)")
 ROUTE_HOSTNAMES_ADMITTED = _fault("route-hostnames-admitted", "an HTTPRoute with host names is not refused (#288)")
 WAKE_EVERYBODY = _fault(

@@ -77,6 +77,11 @@ def test_fault_wrong_solver_plane_hangs_the_route_where_nothing_serves_it() -> N
     assert route["spec"]["parentRefs"][0]["name"] == "shop-hub"
 
 
+def test_fault_solver_over_tls_answers_where_there_is_no_certificate_yet() -> None:
+    _, route = applied(solved(challenge(), faults.SOLVER_OVER_TLS))
+    assert [ref["port"] for ref in route["spec"]["parentRefs"]] == [443]
+
+
 # firewall -------------------------------------------------------------------------------------------------------------
 
 TARGET = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "shop"}

@@ -146,6 +146,7 @@ def test_the_merged_proxy() -> None:
                 }
             ],
         },
+        "extraArgs": ["--file-flush-interval-msec", "1000"],
     }
 
 

@@ -23,6 +23,12 @@ def test_a_variant_is_kept_beside_a_part_that_needs_it() -> None:
     assert dict(Parts.choose(["acme", "dns=sqlite"]).chosen) == {"dns": "sqlite", "acme": ""}
 
 
+def test_the_backend_of_the_name_server_is_what_no_word_names() -> None:
+    assert Parts.choose(["operator"], dns_backend="sqlite").chosen["dns"] == "sqlite"
+    assert Parts.choose(["dns=lmdb"], dns_backend="sqlite").chosen == {"dns": "lmdb"}
+    assert Parts.choose([], dns_backend="sqlite").chosen == {}
+
+
 @pytest.mark.parametrize("word", ["dsn", "dns=postgres", "acme=fast"])
 def test_what_does_not_exist_is_refused_with_what_does(word: str) -> None:
     with pytest.raises(UnknownPart, match=f"'{word}' is no part of an edge. Accepted: dns, dns=sqlite, acme"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgegate.edge.challenges import challenge_requests, wait_for_authority
+from edgegate.edge.challenges import AUTHORITY, CHECKER, challenge_requests, wait_for_answered
 from edgegate.errors import NeverReady
 
 HOST = "shop.edge.test"
@@ -51,11 +51,19 @@ def test_requests_of_all_proxies_are_told_in_order(tmp_path: Path) -> None:
 
 def test_the_authority_must_have_been_answered(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA", status=404), entry("curl"))
-    text = r"challenge request of the authority for shop.edge.test in the log of a proxy: not within 100 ms; .*=404"
+    text = r"requests of LetsEncrypt-Pebble-VA for shop.edge.test, answered, in the log of a proxy: not within .*=404"
     with pytest.raises(NeverReady, match=text):
-        wait_for_authority(tmp_path, HOST, within=0.1)
+        wait_for_answered(tmp_path, HOST, within=0.1)
 
 
 def test_an_answered_authority_is_enough(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA"))
-    assert len(wait_for_authority(tmp_path, HOST, within=1)) == 1
+    assert len(wait_for_answered(tmp_path, HOST, within=1)) == 1
+
+
+def test_each_of_those_who_are_asked_for_must_have_been_answered(tmp_path: Path) -> None:
+    write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA"))
+    with pytest.raises(NeverReady):
+        wait_for_answered(tmp_path, HOST, (CHECKER, AUTHORITY), within=0.1)
+    write(tmp_path, "b", entry("cert-manager-challenges/v1.21.2"))
+    assert len(wait_for_answered(tmp_path, HOST, (CHECKER, AUTHORITY), within=1)) == 2

@@ -31,6 +31,9 @@ def _defect(name: str, what: str, keyword: str = "") -> Fault:
     return Fault(name, what, operator=(name,), keyword=keyword)
 
 
+_CHALLENGES = "through or everywhere or behind"
+"""The scenarios of `http01` in which a challenge must come through."""
+
 FAULTS: Mapping[str, Sequence[Fault]] = {
     "oidc-isolation": (
         Fault(
@@ -57,10 +60,12 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("no-oidc-guard", "A policy is put on the edge without its Secret (#194)", "policy_before_secret"),
         _defect("held-for-ever", "A held policy is not released when its Secret comes (#95)"),
         _defect("policy-not-withdrawn", "A policy stays when its Secret is deleted (#194)", "secret_deleted"),
+        _defect("withdrawal-before-hold", "A policy leaves before its routes are held (#194)", "secret_deleted"),
     ),
     "hostname-removal": (
         _defect("stale-records", "The DNS record of a removed host name stays (#283)", "removed"),
         _defect("record-left-behind", "The name server keeps records of deleted objects (#283)"),
+        _defect("zone-claim-kept", "The claim of a zone's domain stays when the zone is deleted (#182)", "deleted"),
         _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "last"),
         _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "first"),
         _defect("claim-kept", "The claim of a removed host name stays (#182)", "removed"),
@@ -78,22 +83,32 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("duplicate-domain-admitted", "A second Domain of a name is not refused (#86)", "twice"),
     ),
     "http01": (
-        _defect("wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)", "through_the_edge"),
-        _defect("solver-behind-login", "Challenges of a Gateway with login are sent to login (#261)", "behind_login"),
+        _defect("wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)", _CHALLENGES),
+        _defect("solver-over-tls", "Challenges are answered over HTTPS only (#261)", _CHALLENGES),
+        _defect(
+            "solver-behind-login", "Challenges of a Gateway with login are sent to login (#261)", "behind_redirect"
+        ),
         _defect("failed-certificate-blocks", "One failed certificate stops all else of its Gateway", "beside_a_good"),
-        _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)", "beside_a_good"),
+        _defect("requeue-floor", "While a certificate is pending, its Gateway waits (#292)", "issuer or beside_a_good"),
         _defect("certificate-given-up", "A certificate that failed once is not tried anew (#261)", "beside_a_good"),
     ),
+    "http01-hostile": (_defect("wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)"),),
     "truth": (
         _defect("listener-dropped-silently", "A listener that is not served counts as programmed (#235)", "listener"),
         _defect("foreign-class-admitted", "A Gateway of somebody else's class is not refused (#152)", "somebody_else"),
+        _defect("foreign-class-served", "A Gateway of somebody else's class is served (#152)", "somebody_else"),
         _defect("class-never-again", "A Gateway that came before its class is not looked at again (#153)", "after_its"),
         _defect("route-hostnames-admitted", "A route with host names is not refused (#288)", "route"),
         _defect("origin-switch-stuck", "An origin is not switched between name and address (#126)", "origin"),
     ),
     "hostname-claims": (
-        _defect("claim-loser-asleep", "Nobody is woken when a host name is released"),
-        _defect("claim-kept", "The claim of a host name stays when its proxy is deleted (#182)"),
+        _defect("claim-loser-asleep", "Nobody is woken when a host name is released", "the_same"),
+        _defect("claim-kept", "The claim of a host name stays when its proxy is deleted (#182)", "the_same"),
+        _defect("zone-claim-kept", "The claim of a zone's domain stays when the zone is deleted (#182)", "zone"),
+    ),
+    "policy-propagation": (
+        _defect("policy-status-lost", "What the edge says of a policy does not come back (#97)"),
+        _defect("held-for-ever", "A policy that came before its Secret is not released (#95)", "policy_secret"),
     ),
     "convergence-burst": (
         _defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),

@@ -20,11 +20,13 @@ GATES = {
     "convergence-burst": "test_convergence_burst.py",
     "hostname-claims": "test_hostname_claims.py",
     "http01": "test_http01.py",
+    "http01-hostile": "test_http01_hostile.py",
     "truth": "test_truth.py",
     "oidc-guard": "test_oidc_guard.py",
     "dns-records": "test_dns_records.py",
     "domain-verification": "test_domain_verification.py",
     "hostname-removal": "test_hostname_removal.py",
+    "policy-propagation": "test_policy_propagation.py",
 }
 """Gate to its scenario file below `e2e/`."""
 

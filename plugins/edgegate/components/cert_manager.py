@@ -42,6 +42,8 @@ class Issuer:
 FAST = Issuer("acme-fast", pebble.PATIENT_SERVER, self_check=False)
 SELF_CHECK = Issuer("acme-self-check", pebble.SERVER)
 HOSTILE = Issuer("acme-hostile", pebble.HOSTILE_SERVER)
+ISSUERS = {"auto": FAST, "production": SELF_CHECK, "hostile": HOSTILE}
+"""What a listener may call each of them; the hostile one is there once somebody has asked for it."""
 
 
 def spec(launch: Launch) -> ProcessSpec:

@@ -21,6 +21,8 @@ TENANT_LABEL = "meta.datumapis.com/upstream-cluster-name"
 """Envoy Gateway looks at namespaces with this label only, as in production (contract.md 6.3)."""
 ADMIN_PORT = 19000
 XDS_PORT = 18000
+LOG_EVERY = 1.0
+"""Seconds between two writes of the proxies' logs."""
 _CERTIFICATES = f"{DATA}/envoy-gateway-certs"
 _PROXY = "merged"
 
@@ -81,8 +83,9 @@ def objects(launch: Launch) -> list[Manifest]:
 def envoy_proxy(version: str) -> Manifest:
     """Return the settings of the merged proxy that runs an Envoy version.
 
-    Two settings differ from Envoy Gateway's defaults: containers listen on the listeners' own ports, as in
-    production, and Envoy's admin interface answers outside its pod, because the probes read it.
+    Three settings differ from Envoy Gateway's defaults: containers listen on the listeners' own ports, as in
+    production; Envoy's admin interface answers outside its pod, because the probes read it; and its log is written
+    every second, not every ten, because scenarios read it and a failure's diagnostics must have its end.
     """
     admin = {"socket_address": {"address": "0.0.0.0", "port_value": ADMIN_PORT}}
     patch = {"op": "replace", "path": "/admin/address", "value": admin}
@@ -93,6 +96,7 @@ def envoy_proxy(version: str) -> Manifest:
             "mergeGateways": True,
             "provider": {"type": "Kubernetes", "kubernetes": kubernetes},
             "bootstrap": {"type": "JSONPatch", "jsonPatches": [patch]},
+            "extraArgs": ["--file-flush-interval-msec", str(int(LOG_EVERY * 1000))],
         }
     )
 

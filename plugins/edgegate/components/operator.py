@@ -32,7 +32,7 @@ CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
 _PORT = 8090
 _WEBHOOK_PORT = 9443
 _FAULTS = "operator.faults"
-REISSUANCE = {"retryInterval": "20s", "maxRetries": 3}
+REISSUANCE = {"retryInterval": "40s", "maxRetries": 3}
 """How a failed certificate is tried anew; production's interval of 5 min is cut short."""
 RETRIES = [{"until": "5s", "interval": "1s"}, {"until": "8760h", "interval": "5m"}]
 """When a Domain is tried again. Production's 5 s for 5 min, then 1 min, then 5 min, is cut short."""
@@ -141,7 +141,7 @@ def _config(launch: Launch) -> Manifest:
 
 def issuers() -> dict[str, str]:
     """Return the issuer for each name that listeners may use."""
-    return {"auto": cert_manager.FAST.name, "production": cert_manager.SELF_CHECK.name}
+    return {name: issuer.name for name, issuer in cert_manager.ISSUERS.items()}
 
 
 def _origin(net: LabNet) -> ProcessSpec:

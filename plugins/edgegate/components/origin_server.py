@@ -8,6 +8,8 @@ came with the request.
     /status/NNN   answers with that status
     /delay/MS     answers after that many milliseconds
     /bytes/N      answers with N bytes instead of JSON
+
+With `--answer HOST=NNN` (repeatable) every other path of that host is answered with that status.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import socketserver
 import ssl
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -40,11 +42,18 @@ class OriginServer(ThreadingHTTPServer):
     request_queue_size = 1024
 
     def __init__(
-        self, address: str, port: int, marker: str, *, cert: Path | None = None, key: Path | None = None
+        self,
+        address: str,
+        port: int,
+        marker: str,
+        *,
+        cert: Path | None = None,
+        key: Path | None = None,
+        answers: Mapping[str, int] | None = None,
     ) -> None:
         """Bind and listen. Raises OSError when the address is taken or the certificate cannot be read."""
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.marker = marker
+        self.marker, self.answers = marker, answers or {}
         super().__init__((address, port), _Handler)
         if cert is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -91,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, received: int) -> tuple[int, bytes]:
         words = self.path.partition("?")[0].strip("/").split("/")
-        status = 200
+        status = self.server.answers.get(self.headers.get("host", "").partition(":")[0], 200)
         match words:
             case ["status", number] if number.isdigit() and 200 <= int(number) <= 599:
                 status = int(number)
@@ -115,6 +124,13 @@ class _Handler(BaseHTTPRequestHandler):
         return json.dumps(seen).encode()
 
 
+def _answer(text: str) -> tuple[str, int]:
+    host, _, status = text.partition("=")
+    if not host or not status.isdigit() or not 200 <= int(status) <= 599:
+        raise argparse.ArgumentTypeError(f"'{text}' is not HOST=STATUS, as in old.example=404")
+    return host, int(status)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT; return 0."""
     parser = argparse.ArgumentParser(prog="origin_server", description="Origin server with a marker")
@@ -122,11 +138,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--marker", required=True, help="Name in every answer")
     parser.add_argument("--cert", type=Path, help="PEM file of the certificate chain; speaks TLS")
     parser.add_argument("--key", type=Path, help="PEM file of the key, unless it is in the same file")
+    parser.add_argument(
+        "--answer", action="append", default=[], type=_answer, metavar="HOST=STATUS", help="Status for a host"
+    )
     chosen = parser.parse_args(argv)
     address, _, port = chosen.listen.rpartition(":")
     if not address or not port.isdigit():
         parser.error(f"--listen '{chosen.listen}' is not ADDRESS:PORT, as in 0.0.0.0:8080 or [::]:8080")
-    server = OriginServer(address.strip("[]"), int(port), chosen.marker, cert=chosen.cert, key=chosen.key)
+    answers = dict(chosen.answer)
+    server = OriginServer(
+        address.strip("[]"), int(port), chosen.marker, cert=chosen.cert, key=chosen.key, answers=answers
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         # From a thread of its own: `shutdown` waits for the loop that this handler interrupts.
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())

@@ -27,15 +27,18 @@ class Parts:
     """The operator, where that part is among them."""
 
     @classmethod
-    def choose(cls, words: Sequence[str], choice: OperatorChoice = OURS) -> "Parts":
+    def choose(cls, words: Sequence[str], choice: OperatorChoice = OURS, *, dns_backend: str = "") -> "Parts":
         """Return the parts that words such as `dns`, `dns=sqlite` or `acme` ask for, with those that they need.
+
+        `dns_backend` is the variant of `dns` where no word names one.
 
         Raises:
             UnknownPart: a word names no part, or no variant of one.
         """
         asked = dict(_read(word) for word in words)
         wanted = {name for asked_for in asked for name in _with_needs(asked_for)}
-        chosen = {name: asked.get(name, part.variants[0]) for name, part in PARTS.items() if name in wanted}
+        asked[dns.PART.name] = asked.get(dns.PART.name) or dns_backend
+        chosen = {name: asked.get(name) or part.variants[0] for name, part in PARTS.items() if name in wanted}
         return cls(chosen | ({operator.NAME: str(choice)} if operator.NAME in chosen else {}), choice)
 
     def __str__(self) -> str:
@@ -81,7 +84,7 @@ def _read(word: str) -> tuple[str, str]:
     part = PARTS.get(name)
     if part is None or (equals and variant not in part.variants):
         raise UnknownPart(word, [text for known in PARTS.values() for text in _forms(known)])
-    return name, variant if equals else part.variants[0]
+    return name, variant
 
 
 def _forms(part: Part) -> list[str]:

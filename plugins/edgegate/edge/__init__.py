@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +15,7 @@ from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import control_plane, oidc_provider, prefixes, soundness
 from edgegate.components.bring_up import plane_of
+from edgegate.components.envoy_gateway import NAMESPACE_NAME
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import sentinel
@@ -131,6 +133,10 @@ class Edge:
     def proxy(self) -> Proxy:
         """Return the proxy that serves."""
         return self.proxies.one(self.limits.cold_restart)
+
+    def log_of(self, proxy: Proxy) -> Path:
+        """Return the file with what a proxy's Envoy has written: requests, and what it refuses."""
+        return self.lab.log(f"pods/{NAMESPACE_NAME}_{proxy.name}/envoy")
 
     def cold_restart(self) -> Proxy:
         """Restart the proxy with nothing cached; see `Proxies.cold_restart`."""

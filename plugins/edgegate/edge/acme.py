@@ -12,9 +12,10 @@ from edgegate.clusters.plane import ControlPlane
 from edgegate.components import cert_manager, pebble
 from edgegate.components.cert_manager import FAST, HOSTILE, SELF_CHECK, Issuer
 from edgegate.components.launch import Launch
-from edgegate.edge.challenges import ChallengeRequest, wait_for_authority
+from edgegate.edge.challenges import AUTHORITY, CHECKER, ChallengeRequest, wait_for_answered
 from edgegate.errors import NotShown, ServerUnreachable
 from edgegate.probes import tls
+from edgegate.probes.target import AGENT
 
 
 class Acme:
@@ -54,9 +55,17 @@ class Acme:
     def challenges(self, host: str) -> list[ChallengeRequest]:
         """Return the challenge requests for a host that reached the edge, the authority's own among them.
 
-        Waits for the proxies' logs, which are written every 10 s. Raises NeverReady when the authority never came.
+        Waits for the proxies' logs, which are written every second. Raises NeverReady when the authority never came.
         """
-        return wait_for_authority(self._launch.folder / "logs" / "pods", host)
+        return wait_for_answered(self._pod_logs, host)
+
+    def seen_by_all(self, host: str) -> list[ChallengeRequest]:
+        """Return the same when issuer, authority and a probe of ours have each been answered. Raises NeverReady."""
+        return wait_for_answered(self._pod_logs, host, (CHECKER, AUTHORITY, AGENT))
+
+    @property
+    def _pod_logs(self) -> Path:
+        return self._launch.folder / "logs" / "pods"
 
     def root_of(self, issuer: Issuer) -> Path:
         """Return the PEM file of the root that an issuer's certificates lead to.

@@ -1,6 +1,6 @@
 """Ask until the answer is right: the wait that reads traffic."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.probes.http import HttpProbe
@@ -16,6 +16,7 @@ def wait_for_answer(
     in_a_row: int = 1,
     path: str = "/",
     method: str = "GET",
+    headers: Mapping[str, str] | None = None,
 ) -> Answer:
     """Return the answer as soon as `in_a_row` right ones came one after the other.
 
@@ -25,7 +26,7 @@ def wait_for_answer(
     seen: list[Answer] = []
 
     def look() -> Answer | None:
-        seen[:] = [probe.request(method, path)]
+        seen[:] = [probe.request(method, path, headers=headers)]
         return seen[0] if right(seen[0]) else None
 
     return wait_until(

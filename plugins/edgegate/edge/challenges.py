@@ -1,18 +1,21 @@
 """Challenge requests that reached the edge, read from the access logs of its proxies."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgegate.clock import wait_until
+from edgegate.components.envoy_gateway import LOG_EVERY
 
 PREFIX = "/.well-known/acme-challenge/"
 """Below it are the answers to HTTP-01 challenges."""
-FLUSHED = 12.0
-"""Seconds after which a request is in the log: Envoy writes its log every 10 s, or when 64 KiB have come together."""
+FLUSHED = 3 * LOG_EVERY
+"""Seconds after which a request is in the log for certain."""
 AUTHORITY = "LetsEncrypt-Pebble-VA"
 """How the certificate authority's own validation names itself."""
+CHECKER = "cert-manager-challenges"
+"""How the self check of cert-manager names itself."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,27 @@ def challenge_requests(pod_logs: Path, host: str) -> list[ChallengeRequest]:
     return sorted(found, key=lambda request: request.at)
 
 
-def wait_for_authority(pod_logs: Path, host: str, within: float = FLUSHED) -> list[ChallengeRequest]:
-    """Return the challenge requests for a host as soon as one of the authority's that was answered is among them.
+def wait_for_answered(
+    pod_logs: Path, host: str, agents: Sequence[str] = (AUTHORITY,), within: float = FLUSHED
+) -> list[ChallengeRequest]:
+    """Return the challenge requests for a host as soon as each of some agents was answered at least once.
+
+    Args:
+        pod_logs: the folder with the logs of pods.
+        host: the host name.
+        agents: how each of those who ask names itself, from the beginning.
+        within: seconds.
 
     Raises:
-        NeverReady: none was, within that many seconds; shows those that there are.
+        NeverReady: one of them was not, within that many seconds; shows the requests that there are.
     """
 
     def look() -> list[ChallengeRequest] | None:
         found = challenge_requests(pod_logs, host)
-        return found if any(request.by_authority and request.status == 200 for request in found) else None
+        answered = [request.agent for request in found if request.status == 200]
+        return found if all(any(one.startswith(agent) for one in answered) for agent in agents) else None
 
-    what = f"a challenge request of the authority for {host} in the log of a proxy"
+    what = f"challenge requests of {', '.join(agents)} for {host}, answered, in the log of a proxy"
     return wait_until(what, look, deadline=within, every=0.1, last=lambda: challenge_requests(pod_logs, host))
 
 

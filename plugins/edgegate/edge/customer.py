@@ -1,12 +1,15 @@
 """A customer: a namespace of a project, and what the operator makes of it on the edge cluster."""
 
 import secrets
+from dataclasses import dataclass
 from functools import cached_property
 
+from edgegate.clock import wait_until
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Kind, Ref
-from edgegate.clusters.plane import ControlPlane, Manifest
+from edgegate.clusters.plane import ControlPlane, Manifest, conditions
 from edgegate.components import recursor
+from edgegate.edge.oidc_policy import accepted
 from edgegate.errors import ForeignHostname
 
 OWN_KINDS = (
@@ -25,8 +28,20 @@ OWN_KINDS = (
 )
 """What customers create, in an order in which it can be deleted: a Domain stays while something uses it."""
 _ALWAYS_THERE = "kube-root-ca.crt"
+LONGEST = 200
+"""Letters of what a condition says that are told."""
 ANYBODYS = "default"
 """The namespace in which objects end that were created without thinking of one."""
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """An open HTTP-01 challenge."""
+
+    token: str
+    """Last part of the path that is asked for."""
+    key: str
+    """The right answer."""
 
 
 class Customer:
@@ -65,6 +80,54 @@ class Customer:
         """Return the reference to what the operator made for this customer on the edge cluster."""
         return Ref(kind, name, self.below)
 
+    def certificate_of(self, host: str) -> str:
+        """Return what is said of the certificate for one of his host names, empty while nobody has asked for one."""
+        found = self._certificate(host)
+        return "" if found is None else _told(found, "Ready") or "nothing said yet"
+
+    def wait_certificate_failed(self, host: str, within: float) -> str:
+        """Return what is said of the certificate for one of his host names as soon as its issuance has failed.
+
+        Raises:
+            NeverReady: it did not within that many seconds.
+        """
+
+        def look() -> str | None:
+            found = self._certificate(host) or {}
+            at = (found.get("status") or {}).get("lastFailureTime")
+            return f"{host} at {at}: {_told(found, 'Issuing')}" if at else None
+
+        return wait_until(f"certificate for {host} failed", look, deadline=within, every=0.1)
+
+    def _certificate(self, host: str) -> Manifest | None:
+        found = self.downstream.list(kinds.CERTIFICATE, self.below)
+        return next((one for one in found if host in (one["spec"].get("dnsNames") or [])), None)
+
+    def wait_accepted(self, policy: Ref, within: float) -> Manifest:
+        """Return a policy of his as soon as it says that it is in force. Raises NeverReady."""
+
+        def in_force(found: Manifest | None) -> bool:
+            return (accepted(found) or {}).get("status") == "True"
+
+        return self.upstream.wait(policy, in_force, what=f"{policy} accepted", within=within) or {}
+
+    def wait_challenge(self, host: str, within: float) -> Challenge:
+        """Return the challenge by which one of his host names has to be proven, as soon as there is one.
+
+        Raises:
+            NeverReady: not within that many seconds.
+        """
+
+        def look() -> Challenge | None:
+            every = [one["spec"] for one in self.downstream.list(kinds.CHALLENGE, self.below)]
+            return next((Challenge(one["token"], one["key"]) for one in every if one["dnsName"] == host), None)
+
+        return wait_until(f"challenge for {host}", look, deadline=within, every=0.1)
+
+    def delete_everything(self, within: float) -> None:
+        """Delete all that he has created, and return when it is gone. Raises NeverReady."""
+        sweep(self.upstream, self.namespace, within)
+
     def remove(self, within: float) -> list[Ref]:
         """Delete the namespace here and on the edge cluster; return the objects that somebody had left in it.
 
@@ -101,6 +164,11 @@ def _is_made(kind: Kind, found: Manifest) -> bool:
     if found["metadata"].get("ownerReferences") or (kind is kinds.DOMAIN and name == spec["domainName"]):
         return True
     return kind is kinds.DNS_RECORD_SET and name == f"{spec['dnsZoneRef']['name']}-{spec['recordType'].lower()}"
+
+
+def _told(found: Manifest, condition: str) -> str:
+    one = conditions(found).get(condition, {})
+    return f"{condition}={one['status']} {one.get('reason')}: {one.get('message', '')}"[:LONGEST] if one else ""
 
 
 def own_domain(label: str = "shop") -> str:

@@ -1,6 +1,6 @@
 """Gateways, classes and routes that a customer writes himself, without an HTTPProxy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
@@ -9,25 +9,43 @@ from edgegate.components.operator import CLASS_NAME, CONTROLLER
 from edgegate.edge.customer import Customer
 
 FOREIGN = "example.org/another-controller"
+ISSUER = "gateway.networking.datumapis.com/certificate-issuer"
+"""TLS option of a listener: who issues its certificate."""
 
 
 class CustomerGateway:
     """One Gateway of a customer's own; made by the fixture `customer_gateway`."""
 
-    def __init__(self, name: str, customer: Customer, class_name: str = "", *, hosts: Sequence[str | None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        customer: Customer,
+        class_name: str = "",
+        *,
+        hosts: Sequence[str | None],
+        issuers: Mapping[str, str] | None = None,
+    ) -> None:
         self.customer, self.class_name = customer, class_name or CLASS_NAME
         self.ref = customer.ref(kinds.GATEWAY, name)
-        self.hosts = tuple(hosts)
+        self.hosts, self.issuers = tuple(hosts), dict(issuers or {})
 
     def __repr__(self) -> str:
         return f"Gateway {self.ref.namespace}/{self.ref.name}"
 
     @property
     def manifest(self) -> Manifest:
-        """What is created: one HTTP listener a host name; None is one without."""
-        listeners = [_listener(number, host) for number, host in enumerate(self.hosts)]
-        spec = {"gatewayClassName": self.class_name, "listeners": listeners}
+        """What is created: one HTTP listener a host name (None is one without), and HTTPS for those with an issuer."""
+        spec = {"gatewayClassName": self.class_name, "listeners": list(self._listeners())}
         return self.ref.manifest(spec)
+
+    def _listeners(self) -> Iterator[Manifest]:
+        for number, host in enumerate(self.hosts):
+            named = {} if host is None else {"hostname": host}
+            yield {"name": f"mine-{number}", "port": 80, "protocol": "HTTP", **_SAME, **named}
+        for number, (host, issuer) in enumerate(self.issuers.items()):
+            tls = {"mode": "Terminate", "options": {ISSUER: issuer}}
+            https = {"port": 443, "protocol": "HTTPS", "hostname": host, "tls": tls}
+            yield {"name": f"secure-{number}", **https, **_SAME}
 
     def create(self) -> None:
         """Create it."""
@@ -51,10 +69,7 @@ class CustomerGateway:
         return self.customer.upstream.wait(self.ref, accept, what=f"{self!r}: {what}", within=within) or {}
 
 
-def _listener(number: int, host: str | None) -> Manifest:
-    same = {"allowedRoutes": {"namespaces": {"from": "Same"}}}
-    named = {} if host is None else {"hostname": host}
-    return {"name": f"mine-{number}", "port": 80, "protocol": "HTTP", **same, **named}
+_SAME = {"allowedRoutes": {"namespaces": {"from": "Same"}}}
 
 
 def _looked_at(gateway: Manifest | None) -> bool:

@@ -17,6 +17,8 @@ from edgegate.probes.http import HttpProbe
 from edgegate.records import MARKER, Answer
 
 Accept = Callable[[Manifest | None], object]
+REDIRECTED = 301
+"""Status of an answer that sends visitors to another host name."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,26 @@ class Wish:
     """The origin."""
     headers: Mapping[str, str] | None = None
     """Headers that answers shall have besides."""
+    redirect: str = ""
+    """Host name to which all visitors are sent, in place of an origin."""
 
     @property
     def spec(self) -> Manifest:
         """The spec of the HTTPProxy."""
+        return {"rules": [self._rule]} | ({"hostnames": list(self.hostnames)} if self.hostnames else {})
+
+    @property
+    def _rule(self) -> Manifest:
+        if self.redirect:
+            there = {"hostname": self.redirect, "statusCode": REDIRECTED}
+            return {"filters": [{"type": "RequestRedirect", "requestRedirect": there}]}
         backend: Manifest = {"endpoint": self.backend.endpoint}
         if self.backend.tls_hostname:
             backend["tls"] = {"hostname": self.backend.tls_hostname}
         values = {MARKER: self.marker, **(self.headers or {})}
         headers = [{"name": name, "value": value} for name, value in values.items()]
         stamp = {"type": "ResponseHeaderModifier", "responseHeaderModifier": {"set": headers}}
-        rules = [{"backends": [backend], "filters": [stamp]}]
-        return {"rules": rules} | ({"hostnames": list(self.hostnames)} if self.hostnames else {})
+        return {"backends": [backend], "filters": [stamp]}
 
 
 class HttpProxy:
@@ -91,11 +101,17 @@ class HttpProxy:
         return self._acme.root
 
     def edit(self, **changes: Any) -> None:
-        """Let the customer want something else: `hostnames`, `backend` or `headers`, as in `Wish`."""
+        """Let the customer want something else: `hostnames`, `backend`, `headers` or `redirect`, as in `Wish`."""
         if "hostnames" in changes:
             changes["hostnames"] = checked(changes["hostnames"])
         self.wish = replace(self.wish, **changes)
         self.customer.upstream.patch(self.ref, {"spec": {"hostnames": None, **self.wish.spec}})
+
+    def firewall(self) -> Manifest:
+        """Return a policy that protects everything behind its Gateway and blocks what looks like an attack."""
+        target = {"group": "gateway.networking.k8s.io", "kind": self.gateway.kind.name, "name": self.gateway.name}
+        ref = self.customer.ref(kinds.TRAFFIC_PROTECTION_POLICY, f"{self.name}-firewall")
+        return ref.manifest({"targetRefs": [target], "mode": "Enforce"})
 
     def delete(self) -> None:
         """Ask for its deletion, and do not wait."""

@@ -83,7 +83,7 @@ class Plan:
             UsageFault: a component or version is not in pins.toml, or there is no such part.
             ArtifactFault: something could not be had.
         """
-        parts = Parts.choose(more_parts, OperatorChoice.of(settings))
+        parts = Parts.choose(more_parts, OperatorChoice.of(settings), dns_backend=settings.dns_backend)
         pins = pin_files.load(settings.pins)
         selection = pins.select(settings.set, settings.parts("set"))
         artifacts = Store(settings.cache).ensure_all(pins, selection, (*PINS, *parts.pins), progress)

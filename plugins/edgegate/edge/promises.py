@@ -5,13 +5,17 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from edgegate.clock import show_duration, wait_until
 from edgegate.clusters.plane import Manifest, conditions
+from edgegate.components.cert_manager import Issuer
 from edgegate.edge import Edge, proxy_watch, traces
 from edgegate.edge.asking import wait_for_answer
+from edgegate.edge.challenges import PREFIX
+from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import HttpProxy, hostname_condition
 from edgegate.edge.origin import Origin
 from edgegate.errors import NeverReady, PlaneRefused, WatchBroken
 from edgegate.probes.dns import DnsAnswer, wait_for_record
 from edgegate.probes.dns_watch import DnsWatch
+from edgegate.probes.http import HttpProbe
 from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
 
@@ -32,6 +36,34 @@ class Promises:
             f"200 by way of {proxy.name}",
             lambda: proxy.wait_served(host, tls=tls, within=limit),
         )
+
+    def secure(self, host: str, *, issuer: Issuer | None = None, within: float | None = None) -> bool:
+        """Demand that the edge has a trusted certificate for a name, whatever it answers; return whether it came."""
+        limit = within or self._limits.converged
+        root = self._edge.acme.root_of(issuer or self._edge.acme.fast)
+
+        def ask() -> object:
+            with HttpProbe(self._edge.site.address, host, tls=True, ca=root) as probe:
+                what = f"{host} has a trusted certificate"
+                return wait_for_answer(probe, lambda answer: bool(answer.trusted), what=what, within=limit)
+
+        return self._comes(Source.TRAFFIC, f"https://{host}", "an answer with a trusted certificate", ask)
+
+    def see_challenge(self, customer: Customer, host: str) -> bool:
+        """Demand that a visitor finds the right answer to a name's challenge while it is open."""
+        limit = self._limits.converge
+
+        def ask() -> object:
+            challenge = customer.wait_challenge(host, limit)
+
+            def right(answer: Answer) -> bool:
+                return answer.status == 200 and answer.text.strip() == challenge.key
+
+            with HttpProbe(self._edge.site.address, host) as probe:
+                path, what = PREFIX + challenge.token, f"challenge of {host} answered"
+                return wait_for_answer(probe, right, what=what, within=limit, path=path)
+
+        return self._comes(Source.TRAFFIC, f"challenge of {host}", "its key, for the runner", ask)
 
     def come_from(self, proxy: HttpProxy, host: str, origin: Origin) -> bool:
         """Demand that requests for a name reach an origin, which its own answer tells, within `converge`."""
@@ -96,7 +128,7 @@ class Promises:
         self._gate.check(Source.TRAFFIC, host, expected, found, right=asked.ok)
         closely = f"every {show_duration(asked.gaps.p95)}, {show_duration(asked.longest_gap.seconds)} at the worst"
         self._gate.note(f"{host} asked {asked.looks} times, {closely}")
-        if asked.ok and asked.blind > proxy_watch.BLIND * asked.looks * asked.every:
+        if asked.ok and asked.blind > proxy_watch.BLIND * watch.seconds:
             raise WatchBroken(f"it could not ask often enough: {closely}")
 
     def not_resolve(self, host: str) -> None:
@@ -111,6 +143,11 @@ class Promises:
             return found if proxy.read() else [*found, *traces.of_proxy(proxy)]
 
         traces.must_vanish(self._gate, f"what was made for {', '.join(hosts)}", left, self._limits.gone)
+
+    def leave_nothing(self, customer: Customer, *names: str) -> None:
+        """Demand that nothing is left of a customer who has deleted everything, nor of his host names and zones."""
+        left = traces.of_customer(customer, self._edge.dns.api, names)
+        traces.must_vanish(self._gate, f"what was made for {customer}", left, self._limits.gone)
 
     def report(
         self,
@@ -195,7 +232,8 @@ class Promises:
 
     def stay_served(self, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
         """Demand that host names are served in every look while a block runs: proxy, name, whether over TLS."""
-        return proxy_watch.unharmed(self._gate, self._edge.site.address, self._edge.proxy(), *served)
+        proxy = self._edge.proxy()
+        return proxy_watch.unharmed(self._gate, self._edge.site.address, proxy, self._edge.log_of(proxy), *served)
 
     def stay_shut(self, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
         """Demand that a host name gives nobody its content while a block runs."""

@@ -1,15 +1,19 @@
 """What is left of a host name or of a proxy, on both planes and at the name servers."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from cryptography import x509
 
 from edgegate.clock import wait_until
 from edgegate.clusters import kinds
+from edgegate.clusters.inventory import inventory, namespaced_kinds
 from edgegate.clusters.plane import Manifest
+from edgegate.components.dns import EDGE_ZONE
 from edgegate.components.operator import CLAIMS
+from edgegate.components.powerdns_api import PowerDnsApi
 from edgegate.edge.convergence import HOSTNAME
+from edgegate.edge.customer import Customer
 from edgegate.edge.dns import Dns
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.probes.dns import DnsAnswer
@@ -60,6 +64,30 @@ def of_proxy(proxy: HttpProxy) -> list[str]:
             if proxy.name in (name, labels.get(_UPSTREAM_NAME)) or name.startswith(f"{proxy.name}-"):
                 found.append(f"{kind.name} {below}/{name}")
     return found
+
+
+def of_customer(customer: Customer, api: PowerDnsApi, names: Sequence[str]) -> Callable[[], list[str]]:
+    """Return what tells every object, claim, zone and record that still stands for a customer and for some names."""
+    planes = ((customer.upstream, customer.namespace), (customer.downstream, customer.below))
+    known = [(plane, space, namespaced_kinds(plane)) for plane, space in planes]
+
+    def left() -> list[str]:
+        found = [f"{ref} on {plane.name}" for plane, space, every in known for ref in inventory(plane, space, every)]
+        found += [f"claim {name}" for name in _claims(customer)]
+        found += [f"zone {zone}" for zone in api.zones() if zone in names]
+        records = [
+            f"{one.name} {one.type}" for one in api.records(EDGE_ZONE) if any(name in one.name for name in names)
+        ]
+        return [*found, *(f"record {record}" for record in records)]
+
+    return left
+
+
+def _claims(customer: Customer) -> Iterator[str]:
+    """Yield the names of the claims that a customer holds: of host names, and of the domains of zones."""
+    for one in customer.downstream.list(kinds.CONFIG_MAP):
+        if f"/{customer.namespace}/" in (one.get("data") or {}).get("owner", ""):
+            yield one["metadata"]["name"]
 
 
 def must_vanish(gate: Gate, what: str, left: Callable[[], list[str]], within: float) -> None:

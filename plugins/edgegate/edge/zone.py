@@ -56,6 +56,11 @@ class Domain:
         self.refresh()
         self.wait_verified(within)
 
+    def lead(self, dns: Dns, address: str, *hosts: str) -> None:
+        """Let host names of the domain have an address, which a resolver forgets after a second."""
+        for host in hosts:
+            dns.api.replace(self.name, host, "A", [address], ttl=1)
+
     def proof(self, within: float) -> Proof:
         """Return what the customer has to publish, as soon as the operator says it. Raises NeverReady."""
         found = self._wait(lambda one: _verification(one).get("dnsRecord"), "a record to publish", within)
@@ -169,9 +174,14 @@ class Zone:
         made = wait_until(f"Domain of {self!r}", self._domains, deadline=within, every=0.1)[0]
         return plane.wait(made, _is_verified, what=f"Domain of {self!r} verified", within=within) or {}
 
-    def wait_waiting(self, within: float) -> Manifest:
+    def wait_waiting(self, within: float, reason: str = "") -> Manifest:
         """Return the object as soon as the operator says that it cannot be served yet. Raises NeverReady."""
-        return self._wait(self.ref, _waits, "Accepted=False", within)
+
+        def waits(found: Manifest | None) -> bool:
+            said = conditions(found).get("Accepted", {})
+            return said.get("status") == "False" and reason in ("", said.get("reason"))
+
+        return self._wait(self.ref, waits, f"Accepted=False {reason}".strip(), within)
 
     def wait_programmed(self, within: float) -> Manifest:
         """Return the object as soon as the operator says that the zone is served.
@@ -180,10 +190,6 @@ class Zone:
             NeverReady: not within that many seconds.
         """
         return self._wait(self.ref, lambda one: is_true(one, "Programmed"), "Programmed", within)
-
-
-def _waits(zone: Manifest | None) -> bool:
-    return conditions(zone).get("Accepted", {}).get("status") == "False"
 
 
 def _refused(record: Manifest | None) -> bool:

@@ -58,6 +58,11 @@ class LabNet:
         return f"10.88.{self.n}.5"
 
     @property
+    def elsewhere_ip(self) -> str:
+        """A web server that is not the edge, where a scenario wants one."""
+        return f"10.88.{self.n}.6"
+
+    @property
     def lb_first(self) -> str:
         """The first address for Services of type LoadBalancer."""
         return f"10.88.{self.n}.8"

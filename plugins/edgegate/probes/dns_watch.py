@@ -7,7 +7,7 @@ from typing import Self
 from edgegate.probes import timeline
 from edgegate.probes.dns import DnsAnswer, DnsProbe, Right
 from edgegate.probes.target import INTERVAL
-from edgegate.probes.watcher import Schedule
+from edgegate.probes.watcher import Schedule, go_first
 from edgegate.traffic import TargetReport
 
 
@@ -36,12 +36,18 @@ class DnsWatch:
         self._thread.join()
         self._ended = self._probe.clock.now()
 
+    @property
+    def seconds(self) -> float:
+        """How long it asked."""
+        return self._ended - self._began
+
     def report(self) -> TargetReport:
         """Return what was seen between the beginning and the end."""
         looks = self._samples.in_order()
         return timeline.report(self._name, INTERVAL, looks, began=self._began, ended=self._ended)
 
     def _ask(self) -> None:
+        go_first()
         clock = self._probe.clock
         schedule = Schedule([INTERVAL], clock.now())
         while not self._ending.wait(schedule.left(clock.now())):

@@ -54,7 +54,7 @@ class Schedule:
         return max(0.0, self._next - now)
 
 
-def _go_first() -> str:
+def go_first() -> str:
     """Let this thread run before others if the system permits it, and return what it permitted.
 
     An edge that takes both processors must not blind its watcher. Measured on two saturated processors, 12 targets:
@@ -153,7 +153,7 @@ class Watcher:
         )
 
     def _run(self) -> None:
-        self._scheduling = _go_first()
+        self._scheduling = go_first()
         before = time.thread_time()
         try:
             with select.epoll() as ready:

@@ -161,6 +161,18 @@ def parts_of(item: pytest.Item) -> frozenset[str]:
     return frozenset(named)
 
 
+def is_asked_for(item: pytest.Item) -> bool:
+    """Say whether a test runs: one with the mark `edge_by_name` does only when its file is on the command line.
+
+    A folder is not enough, and neither is a marker or a keyword.
+    """
+    if item.get_closest_marker("edge_by_name") is None:
+        return True
+    config = item.config
+    words = [str(word).partition("::")[0] for word in config.args]
+    return any((config.invocation_params.dir / word).resolve() == item.path.resolve() for word in words)
+
+
 def uses_edge(item: pytest.Item) -> bool:
     """Say whether a test belongs to a gate or asks for the edge."""
     return bool(gate_name(item)) or "edge" in getattr(item, "fixturenames", ())

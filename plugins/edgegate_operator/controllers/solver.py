@@ -51,8 +51,8 @@ def _owner(challenge: Obj) -> Obj:
     }
 
 
-def solver_objects(challenge: Obj, gateway: Obj, named: str) -> tuple[Obj, Obj]:
-    """Return the filter that answers the key, and the route that leads to it; `named` is the Gateway it hangs on."""
+def solver_objects(challenge: Obj, parent: Obj) -> tuple[Obj, Obj]:
+    """Return the filter that answers the key, and the route that leads to it; `parent` is what it hangs on."""
     meta, spec = challenge["metadata"], challenge["spec"]
     owned = {"labels": {names.SOLVER_LABEL: "true"}, "ownerReferences": [_owner(challenge)]}
     answer = HTTP_ROUTE_FILTER.named(meta["namespace"], meta["name"], **owned)
@@ -64,8 +64,6 @@ def solver_objects(challenge: Obj, gateway: Obj, named: str) -> tuple[Obj, Obj]:
         "matches": [{"path": {"type": "Exact", "value": PATH + spec["token"]}}],
         "filters": [{"type": "ExtensionRef", "extensionRef": filter_ref}],
     }
-    parent = {"group": GATEWAY.group, "kind": GATEWAY.kind, "name": named}
-    parent["namespace"] = gateway["metadata"]["namespace"]
     route["spec"] = {"parentRefs": [parent], "hostnames": [spec["dnsName"]], "rules": [rule]}
     return answer, route
 
@@ -91,16 +89,22 @@ def decide(seen: Seen, settings: Settings) -> Plan:
         return Plan((removal(Plane.DOWN, challenge, CHALLENGE),))
     if seen.gateway is None:
         return Plan()
-    name = seen.gateway["metadata"]["name"]
-    if settings.has(faults.WRONG_SOLVER_PLANE):
-        name += "-hub"  # a Gateway of the other plane: the route is there, and nothing serves it
-    answer, route = solver_objects(challenge, seen.gateway, name)
+    answer, route = solver_objects(challenge, _parent(seen.gateway, settings))
     first = (
         [Apply(Plane.DOWN, open_door(challenge))]
         if seen.guarded and not settings.has(faults.SOLVER_BEHIND_LOGIN)
         else []
     )
     return Plan((*first, Apply(Plane.DOWN, answer), Apply(Plane.DOWN, route)))
+
+
+def _parent(gateway: Obj, settings: Settings) -> Obj:
+    """Return the reference to the Gateway whose listeners answer: all that have the host name."""
+    meta = gateway["metadata"]
+    found = {"group": GATEWAY.group, "kind": GATEWAY.kind, "name": meta["name"], "namespace": meta["namespace"]}
+    if settings.has(faults.WRONG_SOLVER_PLANE):
+        found["name"] += "-hub"  # a Gateway of the other plane: the route is there, and nothing serves it
+    return found | ({"port": 443} if settings.has(faults.SOLVER_OVER_TLS) else {})
 
 
 def _certificate(site: Site, challenge: Obj) -> Obj | None:
