@@ -65,7 +65,8 @@ class Choice:
 def _parse(chain: str, key: str) -> Leaf | None:
     try:
         leaf = x509.load_pem_x509_certificates(b64decode(chain))[0]
-        private = load_pem_private_key(b64decode(key), None)
+        # Whether its primes are primes is not ours to find out: 30 ms each, half of our time in a burst of 20 proxies.
+        private = load_pem_private_key(b64decode(key), None, unsafe_skip_rsa_key_validation=True)
         names_in = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, TypeError, IndexError, x509.ExtensionNotFound):
         return None
