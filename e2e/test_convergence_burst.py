@@ -24,5 +24,4 @@ def test_twenty_at_once(
         for host in hosts:
             watching.begin(http_proxy(host))
         watching.wait(edge.limits.converged)
-    gate.stages(*watching.clocks, budgets=edge.budgets("burst"))
-    gate.note(f"the probes took {watching.cpu:.2f} s of processor time")
+    watching.judge(gate, edge.budgets("burst"))

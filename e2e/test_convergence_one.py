@@ -19,11 +19,9 @@ def test_one_after_the_other(
 ) -> None:
     """Each of five proxies, created when the one before is served, comes to each stage within its budget."""
     zone = dns_zone()
-    clocks = []
-    for number in range(PROXIES):
-        host = zone.host(f"www{number}")
-        with edge.convergence(customer, [host]) as watching:
+    hosts = [zone.host(f"www{number}") for number in range(PROXIES)]
+    with edge.convergence(customer, hosts) as watching:
+        for host in hosts:
             watching.begin(http_proxy(host))
-            watching.wait(edge.limits.converged)
-        clocks += watching.clocks
-    gate.stages(*clocks, budgets=edge.budgets("one"))
+            watching.wait(edge.limits.converged, host)
+    watching.judge(gate, edge.budgets("one"))

@@ -163,6 +163,16 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.say(*self._one(ref, lambda found: write(_merged(found, asked.body))))
 
+    def do_PUT(self) -> None:
+        """Replace, if nobody else has written meanwhile."""
+        asked, api = self._note(), self.server.api
+        with api.changed:
+            held = api.objects.get(Ref.of(asked.body), {"metadata": {}})["metadata"].get("resourceVersion")
+            stale = held != asked.body["metadata"].get("resourceVersion")
+            conflict = 409, {"message": "the object has been modified"}
+            reply = self._refusal(asked) or (conflict if stale else (200, api.write(asked.body)))
+        self.say(*reply)
+
     def do_DELETE(self) -> None:
         """Delete; an object with finalizers is only marked."""
         asked = self._note()

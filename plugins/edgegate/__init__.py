@@ -9,6 +9,7 @@ from edgegate.stages import Stage
 
 if TYPE_CHECKING:
     from edgegate.edge import Edge
+    from edgegate.edge.crowd import ManyNames, Quarrel
     from edgegate.edge.customer import Customer
     from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from edgegate.edge.promises import Promises
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
+    from edgegate.fixtures.crowd import CrowdFactory
     from edgegate.fixtures.objects import Apply
     from edgegate.fixtures.policies import CustomerLoginFactory, CustomerPasswordFactory
     from edgegate.fixtures.proxies import (
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Apply",
     "Backend",
+    "CrowdFactory",
     "Customer",
     "CustomerFactory",
     "CustomerGateway",
@@ -57,12 +60,14 @@ __all__ = [
     "HttpProxy",
     "HttpProxyFactory",
     "LoginScenario",
+    "ManyNames",
     "Observers",
     "OidcPolicy",
     "OidcPolicyFactory",
     "Origin",
     "OriginFactory",
     "Promises",
+    "Quarrel",
     "SecretState",
     "Slo",
     "Source",
@@ -82,6 +87,7 @@ __all__ = [
 _LATE = {
     "Apply": "edgegate.fixtures.objects",
     "Backend": "edgegate.edge.http_proxy",
+    "CrowdFactory": "edgegate.fixtures.crowd",
     "Customer": "edgegate.edge.customer",
     "CustomerFactory": "edgegate.fixtures.proxies",
     "CustomerGateway": "edgegate.edge.customer_gateway",
@@ -98,12 +104,14 @@ _LATE = {
     "HttpProxy": "edgegate.edge.http_proxy",
     "HttpProxyFactory": "edgegate.fixtures.proxies",
     "LoginScenario": "edgegate.edge.login_scenario",
+    "ManyNames": "edgegate.edge.crowd",
     "Observers": "edgegate.probes.convergence",
     "OidcPolicy": "edgegate.edge.oidc_policy",
     "OidcPolicyFactory": "edgegate.fixtures.tenants",
     "Origin": "edgegate.edge.origin",
     "OriginFactory": "edgegate.fixtures.proxies",
     "Promises": "edgegate.edge.promises",
+    "Quarrel": "edgegate.edge.crowd",
     "SecretState": "edgegate.edge.oidc_policy",
     "Slo": "edgegate.slo",
     "StageClock": "edgegate.probes.convergence",

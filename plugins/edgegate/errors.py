@@ -679,6 +679,17 @@ class MetricsUnreachable(EnvironmentFault):
         self.url, self.reason = url, reason
 
 
+class ProbesTooCostly(EnvironmentFault):
+    """Looking took so much of the machine that it may have slowed what was looked at."""
+
+    def __init__(self, share: float, most: float) -> None:
+        super().__init__(
+            f"probes and watches took {share:.0%} of one processor and may take {most:.0%}: they may have slowed what "
+            "they looked at. Watch fewer subjects at a time."
+        )
+        self.share, self.most = share, most
+
+
 class WatchBroken(EnvironmentFault):
     """A watcher could not go on; that it saw nothing wrong proves nothing."""
 

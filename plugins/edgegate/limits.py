@@ -40,6 +40,9 @@ class Limits:
         "From a created HTTPProxy to trusted answers in a row for its custom host name",
         "the objective, 60 s, and more",
     )
+    settled: float = _limit(
+        120, "From the creation of a hundred proxies to the last certificate of them", "measured 40 s, three-fold"
+    )
     released: float = _limit(
         10, "From the arrival of what an object waited for to its effect on the wire", "within seconds, measured 1 s"
     )

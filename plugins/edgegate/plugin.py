@@ -22,6 +22,7 @@ from edgegate.settings import Settings
 
 pytest_plugins = (
     "edgegate.fixtures.budgets",
+    "edgegate.fixtures.crowd",
     "edgegate.fixtures.edge",
     "edgegate.fixtures.objects",
     "edgegate.fixtures.policies",

@@ -15,8 +15,8 @@ OPERATORS = ("reference", "real")
 """Whose operator: ours, or the one that production runs."""
 SETTINGS = ("fast", "production")
 """With the issuer's waiting shortened, or as production has it."""
-LOADS = ("one", "burst")
-"""Subjects one after the other, or twenty at once."""
+LOADS = ("one", "burst", "fresh-zone")
+"""Subjects one after the other, twenty at once, or one together with its zone."""
 DURATION = 'a duration with a unit, as in "250ms" or "3s"'
 
 

@@ -21,6 +21,7 @@ class Stage(StrEnum):
     ADDRESS_RESOLVES = "address-resolves"
     RECORD_PROGRAMMED = "record-programmed"
     RECORD_ANSWERS = "record-answers"
+    CHALLENGE_PRESENTED = "challenge-presented"
     CHALLENGE_SOLVED = "challenge-solved"
     CERTIFICATE_READY = "certificate-ready"
     FIRST_200 = "first-200"
@@ -34,8 +35,14 @@ _AFTER: Mapping[Stage, tuple[Stage, ...]] = {
     Stage.PROGRAMMED: (Stage.ACCEPTED,),
     Stage.ADDRESS_RESOLVES: (Stage.ACCEPTED,),
     Stage.RECORD_PROGRAMMED: (Stage.ACCEPTED,),
-    Stage.RECORD_ANSWERS: (Stage.RECORD_PROGRAMMED,),
-    Stage.CHALLENGE_SOLVED: (Stage.RECORD_ANSWERS, Stage.ADDRESS_RESOLVES, Stage.FIRST_200),
+    Stage.RECORD_ANSWERS: (Stage.RECORD_PROGRAMMED, Stage.ADDRESS_RESOLVES),
+    Stage.CHALLENGE_PRESENTED: (Stage.ACCEPTED,),
+    Stage.CHALLENGE_SOLVED: (
+        Stage.CHALLENGE_PRESENTED,
+        Stage.RECORD_ANSWERS,
+        Stage.ADDRESS_RESOLVES,
+        Stage.FIRST_200,
+    ),
     Stage.CERTIFICATE_READY: (Stage.CHALLENGE_SOLVED,),
     Stage.FIRST_200: (Stage.PROGRAMMED,),
     Stage.FIRST_TRUSTED_200: (Stage.CERTIFICATE_READY, Stage.FIRST_200),

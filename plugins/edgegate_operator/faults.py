@@ -96,6 +96,13 @@ ROUTE_HOSTNAMES_ADMITTED = _fault("route-hostnames-admitted", "an HTTPRoute with
 WAKE_EVERYBODY = _fault(
     "wake-everybody", "each event of one Gateway makes all of them be looked at: cost grows with their number"
 )
+SCAN_ALL = _fault("scan-all", "each look at a Gateway reads all of them, 5 ms each: cost grows with their number")
+CERTIFICATE_FIRST = _fault(
+    "certificate-first", "names get their records 3 s after their certificates were asked for (#261, negative caching)"
+)
+LOOK_UP_REMEMBERED = _fault(
+    "look-up-remembered", "a Domain that was looked up before its zone was served is looked up again an hour later"
+)
 SLOW_WORKER = _fault("slow-worker", "one worker looks at all Gateways, and takes half a second for each look (#291)")
 
 

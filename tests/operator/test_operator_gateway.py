@@ -329,6 +329,16 @@ def test_fault_address_late() -> None:
     assert plan(young, faults.ADDRESS_LATE).after == pytest.approx(55)
 
 
+def test_fault_certificate_first() -> None:
+    young = served("www.shop.test")
+    young.gateway["metadata"]["creationTimestamp"] = "2027-01-15T07:59:59Z"
+    early = plan(young, faults.CERTIFICATE_FIRST)
+    assert [applied(early, kind) for kind in (kinds.DNS_ENDPOINT, kinds.DNS_RECORD_SET)] == [[], []]
+    assert applied(early, kinds.CERTIFICATE) != []
+    assert early.after == pytest.approx(2)
+    assert applied(plan(served("www.shop.test"), faults.CERTIFICATE_FIRST), kinds.DNS_RECORD_SET) != []
+
+
 def test_a_custom_host_name_gets_a_record_set() -> None:
     (made,) = applied(plan(served("www.shop.test")), kinds.DNS_RECORD_SET)
     assert made["metadata"]["name"] == names.record_set("shop", "www.shop.test")

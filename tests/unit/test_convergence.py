@@ -104,7 +104,7 @@ def test_a_probe_waits_for_the_stage_before() -> None:
     clock = StageClock("shop", [Stage.RECORD_PROGRAMMED, Stage.RECORD_ANSWERS])
     look = _Sequence(True)
     with Observers([clock]) as observers:
-        observers.probe(clock, Stage.RECORD_ANSWERS, "DNS", look, after=Stage.RECORD_PROGRAMMED)
+        observers.probe(clock, Stage.RECORD_ANSWERS, "DNS", look, after=[Stage.RECORD_PROGRAMMED])
         assert not observers.wait(0.1)
         assert look.looks == 0
 
@@ -180,7 +180,7 @@ def test_probes_take_a_part_of_one_processor_only() -> None:
     seen = clock.course().time(Stage.FIRST_200)
     assert seen is not None
     assert seen.blind >= 0.01 / SHARE
-    assert observers.cpu >= 0.03
+    assert 0.5 * SHARE <= observers.cost <= 2 * SHARE
 
 
 def test_many_subjects_share_one_thread() -> None:

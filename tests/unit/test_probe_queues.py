@@ -124,3 +124,13 @@ def test_metrics_that_cannot_be_read(answer: httpx.Response | None, reason: str)
 
     assert str(raised.value).startswith(f"the metrics at http://x/metrics cannot be read: {reason}")
     assert str(raised.value).endswith(". Does the process run? edgegate status tells")
+
+
+def test_the_queues_of_several_processes() -> None:
+    def carry(request: httpx.Request) -> httpx.Response:
+        text = _text(soon=1) if request.url.host == "agent" else _text(soon=2).replace(NAME, "gateway")
+        return httpx.Response(200, text=text)
+
+    queues = Queues("http://agent/metrics", "http://operator/metrics", transport=httpx.MockTransport(carry))
+
+    assert {name: queue.looks for name, queue in queues.reading().items()} == {NAME: 1, "gateway": 2}

@@ -30,8 +30,8 @@ source = "measured"
 why = "enough"
 """
 STAGES = (
-    "accepted, programmed, address-resolves, record-programmed, record-answers, challenge-solved, certificate-ready, "
-    "first-200, first-trusted-200, n-in-a-row"
+    "accepted, programmed, address-resolves, record-programmed, record-answers, challenge-presented, "
+    "challenge-solved, certificate-ready, first-200, first-trusted-200, n-in-a-row"
 )
 DURATION = 'Accepted: a duration with a unit, as in "250ms" or "3s"'
 ONE = "budget.reference.fast.one.first-200"
@@ -63,7 +63,10 @@ CASES = {
         _spoiled("fast", "quick"),
         "budget.reference.quick is unknown. Accepted: one of fast, production.",
     ),
-    "load": (_spoiled("fast.one", "fast.two"), "budget.reference.fast.two is unknown. Accepted: one of one, burst."),
+    "load": (
+        _spoiled("fast.one", "fast.two"),
+        "budget.reference.fast.two is unknown. Accepted: one of one, burst, fresh-zone.",
+    ),
     "stage": (
         _spoiled("first-200", "first-201"),
         f"budget.reference.fast.one.first-201 is no stage with a budget. Accepted: one of {STAGES}.",

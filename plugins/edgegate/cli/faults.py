@@ -112,7 +112,21 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
     ),
     "convergence-burst": (
         _defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),
-        _defect("conflict-backoff", "Conflicting writes wait for minutes (#166)"),
+        _defect("agent-saturation", "Each change of a record writes its whole zone again, slowly (#291, #292)"),
+    ),
+    "convergence-conflicts": (_defect("conflict-backoff", "Conflicting writes wait for minutes (#166)"),),
+    "convergence-fresh-zone": (
+        _defect("look-up-remembered", "That a zone was not served yet is remembered for an hour"),
+    ),
+    "convergence-hundred": (_defect("scan-all", "Each look at a Gateway reads all of them"),),
+    "convergence-many-names": (
+        _defect("agent-saturation", "Each change of a record writes its whole zone again, slowly (#291, #292)"),
+    ),
+    "convergence-pending-issuer": (
+        _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)"),
+    ),
+    "convergence-self-check": (
+        _defect("certificate-first", "The issuer's resolver is asked before the record exists, and remembers (#261)"),
     ),
 }
 """Gate to the faults that it must find."""

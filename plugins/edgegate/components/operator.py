@@ -31,6 +31,7 @@ CLAIMS = "datum-downstream-gateway-hostnames"
 CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
 _PORT = 8090
 _WEBHOOK_PORT = 9443
+CONFIG = "operator.yaml"
 _FAULTS = "operator.faults"
 REISSUANCE = {"retryInterval": "40s", "maxRetries": 3}
 """How a failed certificate is tried anew; production's interval of 5 min is cut short."""
@@ -98,7 +99,7 @@ def wait_for_class(upstream: ControlPlane, within: float = 60.0) -> None:
 
 def spec(launch: Launch) -> ProcessSpec:
     """Return how ours is run."""
-    file = launch.config("operator.yaml", yaml.safe_dump(_config(launch), sort_keys=False))
+    file = launch.config(CONFIG, yaml.safe_dump(_config(launch), sort_keys=False))
     launch.config(_FAULTS, "\n".join(launch.operator.faults))
     faults = [word for name in launch.operator.faults for word in ("--fault", name)]
     environment = {**BASE_ENVIRONMENT, "PYTHONPATH": str(launch.operator.program.parent), "PYTHONUNBUFFERED": "1"}
@@ -137,6 +138,28 @@ def _config(launch: Launch) -> Manifest:
         "domain": {"resolver": net.recursor_ip, "retryIntervals": RETRIES},
         "dns": {"pdnsUrl": powerdns.api_url(net), "pdnsKey": powerdns.api_key(launch.lab)},
     }
+
+
+def metrics_urls(launch: Launch) -> list[str]:
+    """Return where the processes of the operator have their metrics."""
+    ports = [_PORT] if launch.operator.is_reference else operator_nso.METRICS.values()
+    return [f"http://{launch.lab.net.lab_ip}:{port}/metrics" for port in ports]
+
+
+def issue_by(launch: Launch, upstream: ControlPlane, issuer: str) -> None:
+    """Let an issuer give the certificates that the operator asks for from now on; returns when it works again.
+
+    Raises:
+        NeverReady: it does not work within a minute.
+    """
+    config = yaml.safe_load(launch.lab.get(f"{DATA}/config/{CONFIG}"))
+    config["gateway"]["clusterIssuerMap"]["auto"] = issuer
+    launch.lab.kill(NAME)
+    launch.config(CONFIG, yaml.safe_dump(config, sort_keys=False))
+    # What it said before would be taken for a sign that it works.
+    upstream.patch(Ref(GATEWAY_CLASS, CLASS_NAME), {"status": {"conditions": []}}, subresource="status")
+    launch.lab.restart(NAME)
+    wait_for_class(upstream)
 
 
 def issuers() -> dict[str, str]:

@@ -23,7 +23,7 @@ CLASS_NAME = "datum-external-global-proxy"
 RETRIES = [{"interval": "1s", "maxElapsed": "5s"}, {"interval": "5m"}]
 """When a Domain is tried again, as in the configuration of ours."""
 OPERATOR, AGENT, REPLICATOR = "operator", "dns-agent", "dns-replicator"
-_METRICS = {OPERATOR: 8090, AGENT: 8091, REPLICATOR: 8092}
+METRICS = {OPERATOR: 8090, AGENT: 8091, REPLICATOR: 8092}
 _PROBES = {OPERATOR: 18090, AGENT: 18091, REPLICATOR: 18092}
 # The dns-operator's own webhook server takes 9443, and no flag changes that.
 _WEBHOOK_PORT = 9444
@@ -92,7 +92,7 @@ def _config(launch: Launch) -> Manifest:
         "apiVersion": "apiserver.config.datumapis.com/v1alpha1",
         "kind": "NetworkServicesOperator",
         # With secureServing it would ask for TokenReviews, and every reader for a token.
-        "metricsServer": {"bindAddress": f"{launch.lab.net.lab_ip}:{_METRICS[OPERATOR]}", "secureServing": False},
+        "metricsServer": {"bindAddress": f"{launch.lab.net.lab_ip}:{METRICS[OPERATOR]}", "secureServing": False},
         "webhookServer": {"port": _WEBHOOK_PORT, "tls": {"certDir": f"{DATA}/secrets/operator-webhook"}},
         "discovery": {"mode": "single"},
         "downstreamResourceManagement": {"kubeconfigPath": control_plane.inner_kubeconfig(launch, DOWNSTREAM)},
@@ -126,7 +126,7 @@ def _dns_operator(launch: Launch, name: str) -> ProcessSpec:
     words = (
         f"--role={'downstream' if name == AGENT else 'replicator'}",
         f"--server-config={config}",
-        f"--metrics-bind-address={launch.lab.net.lab_ip}:{_METRICS[name]}",
+        f"--metrics-bind-address={launch.lab.net.lab_ip}:{METRICS[name]}",
         "--metrics-secure=false",
         f"--webhook-cert-path={DATA}/secrets/operator-webhook",
     )

@@ -230,7 +230,7 @@ class Edge:
 
     def convergence(self, customer: Customer, hosts: Sequence[str]) -> Convergence:
         """Return the stage clocks of host names whose proxies do not exist yet; see `Convergence`."""
-        return Convergence(customer, hosts, self.dns, self.site.address)
+        return Convergence(customer, hosts, self.dns, self.site.address, self.operator.metrics)
 
     def budgets(self, load: str, *, setting: str = "fast") -> Budgets:
         """Return what each stage may take with this operator, for `one` subject at a time or a `burst`.

@@ -8,6 +8,7 @@ from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator
+from edgegate.components.cert_manager import Issuer
 from edgegate.components.launch import Launch
 from edgegate.edge.zone import Zone
 from edgegate.errors import NotShown, PlaneRefused
@@ -43,6 +44,11 @@ class Operator:
         """Return `reference` or `real`, as budgets name it."""
         return "reference" if self.choice.is_reference else "real"
 
+    @property
+    def metrics(self) -> list[str]:
+        """Where its processes have their metrics."""
+        return operator.metrics_urls(self._launch)
+
     def zone_class(self, name: str) -> Manifest:
         """Return a further class of zones, served as the usual one is; it must exist on both planes."""
         return operator.zone_class(name)
@@ -50,6 +56,15 @@ class Operator:
     def restart(self) -> None:
         """Restart its process and return when it works again."""
         self._launch.lab.restart(operator.NAME)
+
+    @contextmanager
+    def issuing_by(self, issuer: Issuer) -> Iterator[None]:
+        """Let another issuer than the usual one give certificates while a block runs; it is restarted for that."""
+        operator.issue_by(self._launch, self._upstream, issuer.name)
+        try:
+            yield
+        finally:
+            operator.issue_by(self._launch, self._upstream, operator.issuers()["auto"])
 
     @contextmanager
     def without_admission(self, namespace: str, dry_run: Callable[[], object], within: float) -> Iterator[None]:

@@ -7,7 +7,7 @@ part of a processor (measured: twenty of them took a whole one).
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
@@ -106,7 +106,7 @@ class _Probe:
     stage: Stage
     by: str
     look: Callable[[], object]
-    after: Stage | None
+    after: Collection[Stage]
     in_a_row: int
     hits: int = 0
     last: float | None = None
@@ -115,7 +115,7 @@ class _Probe:
     @property
     def open(self) -> bool:
         """Whether it is time to look."""
-        return not self.clock.seen(self.stage) and (self.after is None or self.clock.seen(self.after))
+        return not self.clock.seen(self.stage) and all(map(self.clock.seen, self.after))
 
 
 class Observers:
@@ -133,8 +133,8 @@ class Observers:
         self._broken: list[BaseException] = []
         self._threads: list[threading.Thread] = []
         self._undo = ExitStack()
-        self.cpu = 0.0
-        """Seconds of processor time that the probes took."""
+        self._spent: list[float] = []
+        self._began = self._ended = 0.0
 
     def watch(self, by: str, changes: Changes[T], see: Callable[[T], object]) -> None:
         """Read a stream of changes in a thread of its own, until it ends or the block does.
@@ -159,7 +159,7 @@ class Observers:
         by: str,
         look: Callable[[], object],
         *,
-        after: Stage | None = None,
+        after: Collection[Stage] = (),
         in_a_row: int = 1,
     ) -> None:
         """Look until something is there, at most every 20 ms; all probes share one thread.
@@ -169,20 +169,29 @@ class Observers:
             stage: what to tell.
             by: name of the probe.
             look: returns whether it is there; must answer soon, because others wait meanwhile.
-            after: do not look before this stage has come; a resolver would remember that a name does not exist.
+            after: do not look before these stages have come; a server would remember that a name does not exist.
             in_a_row: how often it must be there one look after the other; the last of them is the stage's time.
         """
         self._probes.append(_Probe(clock, stage, by, look, after, in_a_row))
 
-    def wait(self, within: float | Deadline) -> bool:
-        """Return as soon as every clock has all its stages, or the time is up; say which it was.
+    @property
+    def cost(self) -> float:
+        """Share of one processor that probes and watches took, from the beginning of the block to its end."""
+        return sum(self._spent) / (self._ended - self._began) if self._ended > self._began else 0.0
+
+    def wait(self, within: float | Deadline, clocks: Sequence[StageClock] = ()) -> bool:
+        """Return as soon as clocks have all their stages, or the time is up; say which it was.
+
+        Args:
+            within: seconds.
+            clocks: whose; all of them unless given.
 
         Raises:
             EnvironmentFault: a watch or a probe could not go on.
         """
 
         def complete() -> bool:
-            return not any(one.missing for one in self.clocks)
+            return not any(one.missing for one in clocks or self.clocks)
 
         try:
             return wait_until("stages", complete, deadline=within, failed=self._trouble, clock=self._clock)
@@ -191,6 +200,7 @@ class Observers:
 
     def __enter__(self) -> Self:
         """Start to look."""
+        self._began = self._clock.now()
         self._begin("probes", self._look)
         return self
 
@@ -200,6 +210,7 @@ class Observers:
         self._undo.close()
         for thread in self._threads:
             thread.join()
+        self._ended = self._clock.now()
 
     def _begin(self, name: str, run: Callable[[], None]) -> None:
         def guarded() -> None:
@@ -208,6 +219,8 @@ class Observers:
             except BaseException as broken:  # nobody waits for this thread: `wait` raises it instead
                 if not self._ending.is_set():
                     self._broken.append(broken)
+            finally:
+                self._spent.append(time.thread_time())
 
         thread = threading.Thread(target=guarded, name=f"edgegate-stages {name}", daemon=True)
         self._threads.append(thread)
@@ -226,7 +239,6 @@ class Observers:
                 if probe.open and not self._ending.is_set():
                     self._ask(probe)
             spent = time.thread_time() - before
-            self.cpu += spent
             self._ending.wait(max(RESOLUTION, spent / SHARE) - (self._clock.now() - began))
 
     def _ask(self, probe: _Probe) -> None:

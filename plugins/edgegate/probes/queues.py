@@ -77,20 +77,20 @@ class Queue:
 
 
 class Queues:
-    """Reads the metrics of one process, and tells what happened since this object was made."""
+    """Reads the metrics of the processes of an operator, and tells what happened since this object was made."""
 
-    def __init__(self, url: str, *, timeout: float = 2.0, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, *urls: str, timeout: float = 2.0, transport: httpx.BaseTransport | None = None) -> None:
         """Take the first reading.
 
         Args:
-            url: where its metrics are, as `http://10.88.1.1:8090/metrics`.
-            timeout: seconds for one reading.
+            urls: where the metrics of each process are, as `http://10.88.1.1:8090/metrics`.
+            timeout: seconds for one reading of one process.
             transport: what carries the requests; a connection of its own for each unless given.
 
         Raises:
             MetricsUnreachable: nobody answers there, or with something else.
         """
-        self._url, self._timeout, self._transport = url, timeout, transport
+        self._urls, self._timeout, self._transport = urls, timeout, transport
         self._first = self.reading()
 
     def reading(self) -> dict[str, Queue]:
@@ -99,11 +99,14 @@ class Queues:
         Raises:
             MetricsUnreachable: nobody answers there, or with something else.
         """
+        return {name: queue for url in self._urls for name, queue in self._read(url).items()}
+
+    def _read(self, url: str) -> dict[str, Queue]:
         try:
             with httpx.Client(timeout=self._timeout, trust_env=False, transport=self._transport) as client:
-                answer = client.get(self._url).raise_for_status()
+                answer = client.get(url).raise_for_status()
         except httpx.HTTPError as error:
-            raise MetricsUnreachable(self._url, reason=str(error) or type(error).__name__) from error
+            raise MetricsUnreachable(url, reason=str(error) or type(error).__name__) from error
         return read(answer.text)
 
     def waited(self, *names: str) -> str:

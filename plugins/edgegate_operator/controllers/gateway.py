@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -29,8 +30,8 @@ from edgegate_operator.kinds import (
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
 
-SLOW = 0.5
-"""Seconds, of the fault `slow-worker`."""
+SLOW, READ = 0.5, 0.005
+"""Seconds for a look with the fault `slow-worker`, and for reading one Gateway with `scan-all`."""
 
 
 def _gather(site: Site, request: Request) -> Seen | None:
@@ -165,20 +166,24 @@ def _everybody(site: Site, _obj: Obj) -> Names:
         yield gateway["metadata"]["namespace"], gateway["metadata"]["name"]
 
 
-def _slowed(made: Controller) -> Controller:
-    """Return the controller with one slow worker; the defect `slow-worker`."""
+def _slowed(made: Controller, seconds: Callable[[Site], float]) -> Controller:
+    """Return the controller with slow looks; the defects `slow-worker` and `scan-all`."""
 
     def reconcile(site: Site, request: Request, do: Do) -> Plan:
-        threading.Event().wait(SLOW)
+        threading.Event().wait(seconds(site))
         return made.reconcile(site, request, do)
 
-    return replace(made, workers=1, reconcile=reconcile)
+    return replace(made, reconcile=reconcile)
 
 
 def controller(settings: Settings) -> Controller:
     """Return the controller."""
     made = _controller(settings)
-    return _slowed(made) if settings.has(faults.SLOW_WORKER) else made
+    if settings.has(faults.SCAN_ALL):
+        made = _slowed(made, lambda site: READ * len(site.up(GATEWAY).all()))
+    if settings.has(faults.SLOW_WORKER):
+        made = replace(_slowed(made, lambda _: SLOW), workers=1)
+    return made
 
 
 def _controller(settings: Settings) -> Controller:

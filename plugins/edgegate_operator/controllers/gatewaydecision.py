@@ -12,8 +12,8 @@ from edgegate_operator.settings import Settings
 
 CLASS_AGAIN = 30.0
 """Seconds until we look again for a class that is missing; its arrival wakes us too."""
-FLOOR, LATE = 60.0, 65.0
-"""Seconds, of the faults `requeue-floor` and `address-late`."""
+FLOOR, LATE, RECORDS_LATE = 60.0, 65.0, 3.0
+"""Seconds, of the faults `requeue-floor`, `address-late` and `certificate-first`."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,8 @@ def decide(seen: Seen, settings: Settings, now: float) -> tuple[Plan, Decision |
         return Plan(tuple(steps), after=FLOOR), decision
     if settings.has(faults.FAILED_CERTIFICATE_BLOCKS) and decision.retry.after is not None:
         return Plan(tuple(steps), after=decision.retry.after), decision
+    if settings.has(faults.CERTIFICATE_FIRST) and _age(seen.gateway, now) < RECORDS_LATE:
+        return Plan(tuple(steps), after=RECORDS_LATE - _age(seen.gateway, now)), decision
     _, _, hostnames = _names(seen, settings)
     served = [name for name in hostnames if decision.grants.serves(name)]
     outcome = gatewaydns.records(

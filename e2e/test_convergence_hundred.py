@@ -1,0 +1,41 @@
+"""With a hundred proxies on the edge a new one converges about as fast as on an empty edge."""
+
+import pytest
+
+from edgegate import CrowdFactory, Customer, Edge, Gate, HttpProxyFactory, Slo, Source, ZoneFactory
+
+pytestmark = [
+    pytest.mark.edge_gate("convergence-hundred"),
+    pytest.mark.edge_exclusive,
+    pytest.mark.edge_parts("operator"),
+    pytest.mark.timeout(400),
+]
+
+PROXIES = 5
+"""The fewest of which a median tells something; so many before the crowd comes, and so many with it."""
+
+
+def test_growth_with_a_hundred(
+    edge: Edge,
+    gate: Gate,
+    edge_slo: Slo,
+    customer: Customer,
+    dns_zone: ZoneFactory,
+    http_proxy: HttpProxyFactory,
+    crowd: CrowdFactory,
+) -> None:
+    """The median of each stage is at most twice what it was for the first proxies of the same run."""
+    zone = dns_zone()
+    few = [zone.host(f"few{number}") for number in range(PROXIES)]
+    many = [zone.host(f"many{number}") for number in range(PROXIES)]
+    with edge.convergence(customer, [*few, *many]) as watching:
+        for host in few:
+            watching.begin(http_proxy(host))
+            watching.wait(edge.limits.converged, host)
+        others = crowd(edge_slo.growth.subjects - PROXIES)
+        with gate.must(Source.STATUS, f"{len(others)} other proxies", "programmed, with certificates"):
+            others.wait_settled(edge.limits.settled)
+        for host in many:
+            watching.begin(http_proxy(host))
+            watching.wait(edge.limits.converged, host)
+    watching.judge_growth(gate, few, many, edge_slo.growth)

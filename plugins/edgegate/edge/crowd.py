@@ -1,0 +1,182 @@
+"""Many objects of one customer at a time: proxies that nobody measures, names in a zone, writers that quarrel."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import Self, TypeVar
+
+from edgegate.clock import RESOLUTION, Deadline, wait_until
+from edgegate.clusters import kinds
+from edgegate.clusters.kinds import Ref
+from edgegate.clusters.plane import Manifest, is_true
+from edgegate.edge.customer import Customer
+from edgegate.edge.http_proxy import HttpProxy
+from edgegate.edge.zone import Zone
+from edgegate.errors import EnvironmentFault, NeverReady, PlaneRefused
+
+T = TypeVar("T")
+
+AT_ONCE = 4
+"""Requests to a control plane at a time: more only queue up on two cores."""
+A_SET = 100
+"""Owner names in one record set of a filled zone."""
+TTL = 60
+CONFLICT = 409
+
+
+def _all(do: Callable[[T], object], subjects: Iterable[T]) -> None:
+    """Do something to each subject, several at a time; raises what the first that failed raised."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(do, subjects))
+
+
+class Crowd:
+    """Proxies that are there so that there are many."""
+
+    def __init__(self, customer: Customer, proxies: Sequence[HttpProxy]) -> None:
+        self._customer, self.proxies = customer, tuple(proxies)
+
+    def __len__(self) -> int:
+        return len(self.proxies)
+
+    def create(self) -> None:
+        """Create them all, and wait for none."""
+        _all(HttpProxy.create, self.proxies)
+
+    def wait_settled(self, within: float) -> None:
+        """Return when each of them is programmed and has its certificates.
+
+        Raises:
+            NeverReady: not within that many seconds; says how many are.
+        """
+        deadline, below = Deadline.after(within), self._customer.below
+
+        def programmed() -> bool:
+            return self._count(self._customer.upstream.list(kinds.HTTP_PROXY, self._customer.namespace), "Programmed")
+
+        def certified() -> bool:
+            return self._count(self._customer.downstream.list(kinds.CERTIFICATE, below), "Ready")
+
+        for what, there in (("programmed", programmed), ("with certificates", certified)):
+            wait_until(f"{len(self.proxies)} proxies {what}", there, deadline=deadline, every=0.5)
+
+    def _count(self, found: Sequence[Manifest], condition: str) -> bool:
+        return len(found) >= len(self.proxies) and all(is_true(one, condition) for one in found)
+
+    def remove(self, within: float) -> None:
+        """Delete them all, and return when nothing of them is left.
+
+        Raises:
+            NeverReady: not within that many seconds.
+        """
+        upstream, downstream, deadline = self._customer.upstream, self._customer.downstream, Deadline.after(within)
+        _all(HttpProxy.delete, self.proxies)
+        names = {proxy.name for proxy in self.proxies}
+        for plane, kind, space in (
+            (upstream, kinds.HTTP_PROXY, self._customer.namespace),
+            (upstream, kinds.GATEWAY, self._customer.namespace),
+            (downstream, kinds.GATEWAY, self._customer.below),
+            (downstream, kinds.HTTP_ROUTE, self._customer.below),
+        ):
+            wait_until(
+                f"every {kind.name} of {len(names)} proxies gone",
+                lambda plane=plane, kind=kind, space=space: names.isdisjoint(  # type: ignore[misc]
+                    one["metadata"]["name"] for one in plane.list(kind, space)
+                ),
+                deadline=deadline,
+                every=0.5,
+            )
+
+
+class ManyNames:
+    """Owner names in a zone, a hundred in each record set. They go with the zone."""
+
+    def __init__(self, zone: Zone, count: int, address: str) -> None:
+        """Prepare; nothing exists yet. Each name gets that address."""
+        self.zone, self._address = zone, address
+        names = [f"n{number}" for number in range(count)]
+        sets = [names[first : first + A_SET] for first in range(0, count, A_SET)]
+        self._sets = {self.zone.customer.ref(kinds.DNS_RECORD_SET, f"many-{n}"): some for n, some in enumerate(sets)}
+
+    def create(self) -> None:
+        """Create the record sets; waits for none of them."""
+        _all(lambda ref: self.zone.customer.upstream.create(ref.manifest(self._spec(ref))), self._sets)
+
+    def edit(self, ttl: int) -> None:
+        """Let the customer give the first name of each record set another time to live."""
+        _all(lambda ref: self.zone.customer.upstream.patch(ref, {"spec": self._spec(ref, ttl)}), self._sets)
+
+    def _spec(self, ref: Ref, first_ttl: int = TTL) -> Manifest:
+        entries = [{"name": name, "ttl": TTL, "a": {"content": self._address}} for name in self._sets[ref]]
+        entries[0]["ttl"] = first_ttl
+        return {"dnsZoneRef": {"name": self.zone.ref.name}, "recordType": "A", "records": entries}
+
+    def served(self) -> int:
+        """Return how many names are in record sets that are served as they are wanted now."""
+        found = self.zone.customer.upstream.list(kinds.DNS_RECORD_SET, self.zone.customer.namespace)
+        names = {ref.name for ref in self._sets}
+        good = [one for one in found if one["metadata"]["name"] in names and is_true(one, "Programmed")]
+        return sum(len(one["spec"]["records"]) for one in good)
+
+    def wait_served(self, within: float) -> int:
+        """Return how many are served as soon as all are, or when so many seconds are over."""
+        with suppress(NeverReady):
+            wait_until("all names served", lambda: self.served() == len(self), deadline=within, every=0.25)
+        return self.served()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._sets.values()))
+
+
+class Quarrel:
+    """Somebody who changes the same objects as the operator, as fast as it may: read, change, write, and again.
+
+    He insists on the version that he has read, so he is refused with 409 whenever the operator was quicker, and the
+    operator whenever he was. Use as a context manager.
+    """
+
+    def __init__(self, customer: Customer, *refs: Ref) -> None:
+        self._customer, self._refs = customer, refs
+        self._ending = threading.Event()
+        self._broken: EnvironmentFault | None = None
+        self._thread = threading.Thread(target=self._quarrel, name="edgegate-quarrel", daemon=True)
+        self.written = self.refused = 0
+        """Writes that were taken, and those that were refused with 409."""
+
+    def last(self, seconds: float) -> None:
+        """Return when the quarrel has gone on for so long. Raises what ended it before."""
+        self._thread.join(seconds)
+        if self._broken is not None:
+            raise self._broken
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _quarrel(self) -> None:
+        try:
+            while not self._ending.wait(RESOLUTION):
+                for ref in self._refs:
+                    self._write(ref)
+        except EnvironmentFault as broken:
+            self._broken = broken
+
+    def _write(self, ref: Ref) -> None:
+        found = self._customer.upstream.get(ref)
+        if found is None:
+            return
+        found["metadata"].setdefault("annotations", {})["edgegate/quarrel"] = str(self.written)
+        try:
+            self._customer.upstream.request("PUT", self._customer.upstream.path(ref), body=found)
+        except PlaneRefused as refusal:
+            if refusal.status != CONFLICT:
+                raise
+            self.refused += 1
+        else:
+            self.written += 1
