@@ -47,8 +47,8 @@ def gate() -> Gate:
 
 
 @pytest.fixture
-def guard(gate: Gate, a: FakeTenant, b: FakeTenant, authority: Authority) -> Guard:
-    return Guard(gate, [a, b], authority, LIMITS)
+def guard(gate: Gate, a: FakeTenant, b: FakeTenant, authority: Authority, tmp_path: Path) -> Guard:
+    return Guard(gate, [a, b], authority, LIMITS, lambda proxy: tmp_path / "envoy.log")
 
 
 class FakeAdmin:

@@ -208,6 +208,16 @@ def test_log_of_incremental_updates_tells_each_refusal_once() -> None:
     assert {(refused.xds, refused.resource) for refused in found} == {("lds", "default/eg/http")}
 
 
+def test_requests_in_the_log_belong_to_no_refusal() -> None:
+    text = (
+        "[2026-11-30 14:28:01.871][7][warning][config] [source/x.cc:1] delta config for "
+        "type.googleapis.com/envoy.config.route.v3.RouteConfiguration rejected: Only unique names\n\n"
+        '{":authority":"a.example","response_code":200}\n'
+    )
+
+    assert [refused.details for refused in rejections_in_log(text)] == ["Only unique names"]
+
+
 def test_log_of_a_control_plane_names_the_kind() -> None:
     text = (
         "[2026-11-30 14:28:01.870][7][info][main] [source/server/server.cc:1] starting\n"

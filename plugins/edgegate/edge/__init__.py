@@ -128,7 +128,7 @@ class Edge:
         """
         if not neighbours:
             raise NobodyToWatch
-        return Guard(gate, neighbours, self.authority, self.limits)
+        return Guard(gate, neighbours, self.authority, self.limits, self.log_of)
 
     def proxy(self) -> Proxy:
         """Return the proxy that serves."""

@@ -1,17 +1,18 @@
 """Neighbours must stay unharmed while somebody else's configuration is wrong: what is watched, and how it is judged."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.components.pki import Authority
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.proxies import Proxy
+from edgegate.edge.refusals import Refusals
 from edgegate.edge.tenant import CANARY, Tenant
 from edgegate.errors import NeverReady, WatchBroken
 from edgegate.limits import Limits
-from edgegate.probes.envoy import EnvoyAdmin, RejectionDelta
 from edgegate.probes.target import Target, both
 from edgegate.probes.watch import Watch
 from edgegate.records import Answer, Source
@@ -33,8 +34,16 @@ _BLIND = 0.25
 class Guard:
     """Judges neighbours for one gate: continuous traffic, canary edits, refused updates."""
 
-    def __init__(self, gate: Gate, neighbours: Sequence[Tenant], authority: Authority, limits: Limits) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        neighbours: Sequence[Tenant],
+        authority: Authority,
+        limits: Limits,
+        log_of: Callable[[Proxy], Path],
+    ) -> None:
         self._gate, self._neighbours, self._authority, self._limits = gate, neighbours, authority, limits
+        self._log_of = log_of
 
     @contextmanager
     def unharmed(self, proxy: Proxy) -> Iterator[None]:
@@ -44,12 +53,12 @@ class Guard:
         certificate; an edit of each reached the wire; the proxy refused no update.
         """
         with proxy.admin() as admin, Watch(self._targets(), timeout=_PATIENCE) as watch:
-            before = admin.rejected()
+            refusals = Refusals(admin, self._log_of(proxy))
             yield
             self.canaries()
             watched = watch.stop()
             self._judge_traffic(watched)
-            self._judge_updates(admin, RejectionDelta.between(before, admin.rejected()))
+            refusals.judge(self._gate)
 
     def relit(self, proxy: Proxy) -> None:
         """Judge the neighbours of a proxy that has just started cold."""
@@ -58,7 +67,7 @@ class Guard:
             self._gate.check(Source.TRAFFIC, subject, expected, answer.describe(), right=False)
         self.canaries()
         with proxy.admin() as admin:
-            self._judge_updates(admin, RejectionDelta.between({}, admin.rejected()))
+            Refusals(admin, self._log_of(proxy), since_start=True).judge(self._gate)
 
     def canaries(self) -> None:
         """Edit every neighbour's route, give the first one a new listener, and judge whether both reach the wire."""
@@ -131,11 +140,6 @@ class Guard:
             right = f"right in all {target.looks} looks"
             self._gate.check(Source.TRAFFIC, target.name, right, seen, right=target.looks > 0 and not _harmed(target))
         self._gate.note(watched.describe())
-
-    def _judge_updates(self, admin: EnvoyAdmin, refused: RejectionDelta) -> None:
-        texts = "; ".join(f"{one.resource}: {one.details}" for one in admin.rejection_texts())
-        seen = f"{refused.describe()} ({texts or 'no text kept'})"
-        self._gate.check(Source.DATA_PLANE, "Envoy's configuration", "no update refused", seen, right=not refused.grown)
 
 
 def _harmed(target: TargetReport) -> bool:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.proxies import Proxy
+from edgegate.edge.refusals import Refusals
 from edgegate.errors import WatchBroken
-from edgegate.probes.envoy import RejectionDelta, rejections_in_log
 from edgegate.probes.target import Target, both
 from edgegate.probes.watch import Watch
 from edgegate.records import Source
@@ -34,15 +34,13 @@ def unharmed(gate: Gate, address: str, proxy: Proxy, log: Path, *served: tuple[H
     """
     targets = [_target(one, host, address, tls) for one, host, tls in served]
     with proxy.admin() as admin, Watch([look for target in targets for look in both(target)]) as watch:
-        before, known = admin.rejected(), log.stat().st_size
+        refusals = Refusals(admin, log)
         yield
         watched = _trusted(watch.stop())
-        refused = RejectionDelta.between(before, admin.rejected())
+        refusals.judge(gate)
     for target in watched.targets:
         seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
         gate.check(Source.TRAFFIC, target.name, f"right in all {target.looks} looks", seen, right=target.ok)
-    seen = f"{refused.describe()} ({_reasons(log, known)})"
-    gate.check(Source.DATA_PLANE, "Envoy's configuration", "no update refused", seen, right=not refused.grown)
     gate.note(watched.describe())
 
 
@@ -57,14 +55,6 @@ def shut(gate: Gate, address: str, proxy: HttpProxy, host: str) -> Iterator[None
         expected = f"no content without login in any of {target.looks} looks"
         seen = f"{open_looks} looks were answered 200 by its origin"
         gate.check(Source.TRAFFIC, f"{host} shut", expected, seen, right=not open_looks)
-
-
-def _reasons(log: Path, known: int) -> str:
-    """Return why updates were refused, as Envoy has logged it since its log had that many bytes."""
-    with log.open("rb") as lines:
-        lines.seek(known)
-        found = rejections_in_log(lines.read().decode("utf-8", errors="replace"))
-    return "; ".join(dict.fromkeys(f"{one.xds}: {one.details}" for one in found)) or "no reason logged yet"
 
 
 def _target(proxy: HttpProxy, host: str, address: str, tls: bool) -> Target:

@@ -20,7 +20,8 @@ _LOGGED = re.compile(
     r"(?:(?P<via>gRPC|delta|REST) config for (?P<type>\S+)|Filesystem config update) rejected: (?P<details>.*)",
     re.DOTALL,
 )
-_LOG_LINE = re.compile(r"^(?=\[\d{4}-)", re.MULTILINE)
+_LOG_LINE = re.compile(r"^(?=\[\d{4}-|\{\")", re.MULTILINE)
+"""Where a message begins, or a request: the proxy writes both to one file."""
 _RESOURCE = re.compile(r"Error adding/updating (?P<kind>listener|cluster)\(s\) (?P<resource>\S+): ")
 _TYPES = {
     "Listener": "lds",
