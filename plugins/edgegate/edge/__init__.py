@@ -26,6 +26,7 @@ from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
 from edgegate.edge.guard import Guard
 from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
+from edgegate.edge.ladder import Ladder
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxies, Proxy
@@ -198,6 +199,11 @@ class Edge:
     def dns(self) -> Dns:
         """Name servers and zones. Raises NotShown when this edge has no part `dns`."""
         return Dns(self.opened.launch)
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """Exchanges of many shapes and sizes. Raises NotShown when this edge has no part `ladder`."""
+        return Ladder(self.opened.launch, self.downstream)
 
     @cached_property
     def operator(self) -> Operator:
