@@ -80,6 +80,14 @@ func TestChecksNeverStandInAChain(t *testing.T) {
 	}
 }
 
+func TestChecksNeverStandAmongSkippedRules(t *testing.T) {
+	id, rule := firstCheck, "SecRule ARGS \"@rx a\" \\\n    \"id:1,\\\n    skip:1\"\nSecRule ARGS \"@rx b\" \"id:2\"\n"
+	text := withChecks(strings.Repeat(rule, 20), &id)
+	if strings.Count(text, overBudget) < 9 || strings.Contains(text, "1\"\nSecRule REQUEST_PROTOCOL") {
+		t.Errorf("got %s", text)
+	}
+}
+
 func TestUnknownFaultIsRefused(t *testing.T) {
 	if _, err := readFaults("stale-policy,oops"); err == nil || !strings.Contains(err.Error(), "oops") {
 		t.Errorf("got %v", err)

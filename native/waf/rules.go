@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -57,16 +58,23 @@ func loadRules(folder string) (fs.FS, error) {
 	return files, nil
 }
 
-// withChecks puts a question about the time before every eighth rule, but never into a chain.
+var skip = regexp.MustCompile(`\bskip:'?(\d+)`)
+
+// withChecks puts a question about the time before every eighth rule, but never into a chain, nor among rules that
+// another one skips by their number.
 func withChecks(text string, id *int) string {
-	b, seen, open, chained := &strings.Builder{}, 0, false, false
+	b, seen, open, chained, skipped := &strings.Builder{}, 0, false, false, 0
 	for _, line := range strings.SplitAfter(text, "\n") {
 		bare := strings.TrimSpace(line)
 		comment := strings.HasPrefix(bare, "#") || bare == ""
 		starts := !open && !comment && (strings.HasPrefix(bare, "SecRule ") || strings.HasPrefix(bare, "SecAction"))
 		if starts && !chained {
-			if seen%rulesBetweenChecks == 0 {
+			switch {
+			case skipped > 0:
+				skipped--
+			case seen >= rulesBetweenChecks || seen == 0:
 				writeChecks(b, id)
+				seen = 0
 			}
 			seen++
 		}
@@ -77,6 +85,9 @@ func withChecks(text string, id *int) string {
 		if !comment {
 			open = strings.HasSuffix(bare, "\\")
 			chained = chained || hasChain(bare)
+			if found := skip.FindStringSubmatch(bare); found != nil {
+				skipped = number(found[1])
+			}
 		}
 	}
 	return b.String()

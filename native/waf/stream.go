@@ -152,7 +152,7 @@ func (st *stream) modes(endless bool, body filter.ProcessingMode_BodySendMode) *
 func (st *stream) begin(source, protocol string) {
 	st.tx = st.engine.waf.NewTransactionWithID(strconv.FormatInt(lastID.Add(1), 10))
 	st.budget = &budget{left: st.gate.limits.time}
-	st.matches = &matches{ids: []int{}, keepText: st.verdicts.file != nil}
+	st.matches = &matches{ids: []int{}}
 	budgets.Store(st.tx.ID(), st.budget)
 	noted.Store(st.tx.ID(), st.matches)
 	host, port := "127.0.0.1", 0
@@ -188,6 +188,7 @@ func (st *stream) readHeaders(headers []*core.HeaderValue) traits {
 		case strings.HasPrefix(key, "x-envoy-"):
 		case key == st.verdicts.header:
 			st.verdict.Case = value
+			st.matches.keepText = strings.HasSuffix(value, ".log")
 		default:
 			kind := strings.ToLower(value)
 			found.endless = found.endless || key == "upgrade" ||

@@ -13,7 +13,8 @@ EdgegateError
 │   ├── NobodyToWatch          a guard without neighbours cannot say that they are unharmed
 │   ├── AskedTooEarly          a resolver would remember that a name does not exist
 │   ├── FileFault              a file of settings: file, key, accepted form
-│   │   └── PinsFault / SloFault / WaiversFault
+│   │   └── PinsFault / SloFault / WaiversFault / CorpusFault
+│   ├── DirectiveRefused       the firewall's engine does not take a directive
 │   ├── RunFolderForeign       the run folder belongs to another version
 │   ├── RunFolderBusy          another run writes to it right now
 │   └── LabFolderForeign       the folder for a lab holds something else
@@ -22,6 +23,7 @@ EdgegateError
     ├── MetricsUnreachable     a process does not tell its metrics
     ├── AdminUnreachable       Envoy's admin interface says nothing, or something else than it should
     ├── WatchBroken            a watcher could not go on, so it saw less than it should
+    ├── FirewallMissing        nothing is known of what a firewall did with a request
     ├── NotShown               this edge cannot show what the scenario asks for
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
     ├── RunFolderUnwritable    reports cannot be written; pytest refuses one that the user has named
@@ -207,6 +209,27 @@ class SloFault(FileFault):
 
 class WaiversFault(FileFault):
     """`waivers.toml` is malformed or contradicts itself."""
+
+
+class CorpusFault(FileFault):
+    """A file of a corpus, or its list of ignores, is malformed, holds nothing, or contradicts the rule set."""
+
+
+class DirectiveRefused(UsageFault):
+    """A policy has a directive that the firewall's engine refuses."""
+
+    def __init__(self, policy: str, *, line: int, directive: str, message: str) -> None:
+        place = f"line {line} of its directives, {directive}" if line else "as a whole"
+        super().__init__(f"policy {policy} is refused, {place}: {message}. The other policies are not affected.")
+        self.policy, self.line, self.directive, self.message = policy, line, directive, message
+
+
+class FirewallMissing(EnvironmentFault):
+    """Nobody says what the firewall did with a request that must have passed it."""
+
+    def __init__(self, what: str, *, seen: str) -> None:
+        super().__init__(f"the firewall is not there: {what}; seen: {seen}. Nothing follows for the rule set.")
+        self.what, self.seen = what, seen
 
 
 class ArtifactFault(EnvironmentFault):
