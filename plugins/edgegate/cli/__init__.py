@@ -24,7 +24,7 @@ COMMANDS = {
     "logs": "Show the log of a part",
     "exec": "Run a command inside the edge",
     "matrix": "Run one gate over several version pairs and print the table",
-    "corpus": "Show what the firewall's rule set blocks, and what a bump of it changes",
+    "corpus": "Show what the firewall's rules block, case by case",
     "prove": "Show each gate red on each of its faults and green without",
     "bench": "Measure start, reuse, stop and memory of the edge",
 }
