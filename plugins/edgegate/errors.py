@@ -391,9 +391,10 @@ class ComponentExited(LabFault):
     """A component ended while it was being started, or ended although it should run."""
 
     def __init__(self, name: str, *, status: int | None, log: Path, tail: str) -> None:
-        super().__init__(
-            f"{name} ended with status {status} before it was ready. The end of its log ({log}):\n{tail.rstrip()}"
+        told = (
+            f"The end of its log ({log}):\n{tail.rstrip()}" if tail.strip() else f"It wrote nothing to its log ({log})."
         )
+        super().__init__(f"{name} ended with status {status} before it was ready. {told}")
         self.name, self.status, self.log, self.tail = name, status, log, tail
 
 
@@ -571,7 +572,9 @@ class KindsMissing(BadSetting):
 
     def __init__(self, origin: str, folder: Path, missing: Sequence[str]) -> None:
         super().__init__(
-            origin, f"{folder} has no CRD for {', '.join(missing)}. Accepted: the CRDs of both real operators."
+            origin,
+            f"{folder} has no CRD for {', '.join(missing)}. "
+            "Accepted: the CRDs of both real operators and of the Gateway API of a project's control plane.",
         )
         self.folder, self.missing = folder, tuple(missing)
 

@@ -72,7 +72,7 @@ def test_kinds_missing(suite: Suite, pytester: pytest.Pytester, crds: Path) -> N
         (crds / f"{kind}.yaml").unlink()
 
     missing = "Domain.networking.datumapis.com, DNSZone.dns.networking.miloapis.com"
-    said = f"--edge-operator-crds: {crds} has no CRD for {missing}. Accepted: *."
+    said = f"--edge-operator-crds: {crds} has no CRD for {missing}. Accepted: * of the Gateway API of *."
     _refused(suite, said, binary=good, dns=good, crds=crds)
 
 

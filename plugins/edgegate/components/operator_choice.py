@@ -25,8 +25,13 @@ NEEDED = {
         "HTTPProxy", "Domain", "TrafficProtectionPolicy", "Connector", "ConnectorAdvertisement", "ConnectorClass",
     ),
     "dns.networking.miloapis.com": ("DNSZone", "DNSZoneClass", "DNSRecordSet"),
+    "gateway.networking.k8s.io": ("GatewayClass", "Gateway", "HTTPRoute", "BackendTLSPolicy"),
 }  # fmt: skip
-"""What scenarios create or read, by API group; the real operators may need more themselves."""
+"""What scenarios create or read, by API group; the real operators may need more themselves.
+
+Gateway API belongs to it because that of a project's control plane is older than the edge's: from 1.4 on a route's
+status needs conditions, and the real operator's status of a route is refused (422).
+"""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,15 @@ class OperatorChoice:
     def digest(self) -> str:
         """Return what changes whenever the operator, its CRDs or its admission rules do."""
         sources = sorted(self.program.rglob("*.py")) if self.is_reference else [self.binary, self.dns_binary]
-        files = [*sources, *_yaml_files(self.crds), *_yaml_files(resource("manifests"))]
-        return hashlib.sha256("\0".join(_digest(file) for file in files if file).encode()).hexdigest()
+        return _digest_of([*(file for file in sources if file), *self._objects()])
+
+    @property
+    def base_digest(self) -> str:
+        """Return what changes whenever its CRDs or its admission rules do: another build of it needs no other base."""
+        return _digest_of(self._objects()) + ("-reference" if self.is_reference else "")
+
+    def _objects(self) -> list[Path]:
+        return [*_yaml_files(self.crds), *_yaml_files(resource("manifests"))]
 
     def _check_faults(self, origin: str) -> None:
         if not self.faults:
@@ -138,6 +150,10 @@ def _is_crd(document: Manifest) -> bool:
     except (KeyError, TypeError):
         return False
     return all(isinstance(word, str) for word in words)
+
+
+def _digest_of(files: Iterable[Path]) -> str:
+    return hashlib.sha256("\0".join(_digest(file) for file in files).encode()).hexdigest()
 
 
 def _digest(file: Path) -> str:

@@ -60,6 +60,11 @@ class Parts:
         """What changes whenever the operator does that these parts have; empty where they have none."""
         return self.operator.digest if operator.NAME in self.chosen else ""
 
+    @property
+    def base_digest(self) -> str:
+        """The same for the operator's share of the base state."""
+        return self.operator.base_digest if operator.NAME in self.chosen else ""
+
     def additions(self, artifacts: Mapping[str, Artifact]) -> Additions:
         """Return what the base state has beyond that of the default edge."""
         found = [artifacts[pin].file(path) for part in self._parts() for pin, path in part.crds.items()]

@@ -101,7 +101,7 @@ class Plan:
         """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
         relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api", *self.parts.crd_pins)
         names = [self.artifacts[name].path.name for name in relevant]
-        return fingerprint(*names, self.parts.digest, _code(edgegate.components))
+        return fingerprint(*names, self.parts.base_digest, _code(edgegate.components))
 
 
 def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> Opened:

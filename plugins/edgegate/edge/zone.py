@@ -174,6 +174,10 @@ class Zone:
         made = wait_until(f"Domain of {self!r}", self._domains, deadline=within, every=0.1)[0]
         return plane.wait(made, _is_verified, what=f"Domain of {self!r} verified", within=within) or {}
 
+    def wait_seen(self, within: float) -> Manifest:
+        """Return the object as soon as the operator says anything of it. Raises NeverReady."""
+        return self._wait(self.ref, lambda one: "Accepted" in conditions(one), "an Accepted condition", within)
+
     def wait_waiting(self, within: float, reason: str = "") -> Manifest:
         """Return the object as soon as the operator says that it cannot be served yet. Raises NeverReady."""
 
