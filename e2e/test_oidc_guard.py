@@ -106,3 +106,21 @@ def test_secret_deleted(
         with gate.during("secret comes back"):
             if gone:
                 _must_be_released(edge, gate, must, policy)
+
+
+def test_login_is_taken_away(
+    edge: Edge, gate: Gate, must: Promises, http_proxy: HttpProxyFactory, customer_login: CustomerLoginFactory
+) -> None:
+    """A customer who deletes his policy is served without login again, and can delete the Secret too."""
+    guarded, host, _ = _served(edge, http_proxy(name="guarded"))
+    policy = customer_login(guarded, Target.ROUTE, host)
+    policy.create_secret()
+    policy.create()
+    with gate.must(Source.TRAFFIC, host, f"302 to {policy.provider}"):
+        policy.wait_asked(edge.limits.released)
+    policy.delete()
+    must.come(policy, "gone", lambda: policy.wait_gone(edge.limits.gone))
+    must.serve(guarded, host)
+    policy.delete_secret()
+    if not must.come(policy.secret, "gone", lambda: policy.wait_secret_gone(edge.limits.gone)):
+        policy.free_secret()

@@ -72,6 +72,9 @@ HELD_FOR_EVER = _fault("held-for-ever", "a held login policy is not released whe
 POLICY_NOT_WITHDRAWN = _fault(
     "policy-not-withdrawn", "a login policy stays on the edge when its Secret is deleted later (#194, D4)"
 )
+SECRET_NEVER_LET_GO = _fault(
+    "secret-never-let-go", "a Secret whose login policy was deleted can never be deleted: its finalizer stays"
+)
 POLICY_STATUS_LOST = _fault("policy-status-lost", "what the edge says about a policy does not come back upstream (#97)")
 WITHDRAWAL_BEFORE_HOLD = _fault(
     "withdrawal-before-hold", "a login policy whose Secret is deleted leaves the edge before its routes are held (#194)"

@@ -175,3 +175,10 @@ def test_a_secret_that_leaves_waits_for_the_policies_that_use_it() -> None:
     below = obj(kinds.SECRET, "oidc", BELOW)
     assert plan(seen(secret(**LEAVING), below=below, copies_using=("login",))) == Plan()
     assert ("Secret", "oidc") in deleted(plan(seen(secret(**LEAVING), below=below)))
+
+
+def test_a_secret_without_policy_is_let_go() -> None:
+    """The finalizer goes with the last policy that names it; with the defect it stays for good."""
+    forgotten = seen(secret(**LEAVING, labels={SYNC: "true"}, annotations={SYNC_MANAGED: "true"}))
+    assert "finalizers" not in touch(plan(forgotten))
+    assert plan(forgotten, faults.SECRET_NEVER_LET_GO).steps == ()

@@ -61,6 +61,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("held-for-ever", "A held policy is not released when its Secret comes (#95)"),
         _defect("policy-not-withdrawn", "A policy stays when its Secret is deleted (#194)", "secret_deleted"),
         _defect("withdrawal-before-hold", "A policy leaves before its routes are held (#194)", "secret_deleted"),
+        _defect("secret-never-let-go", "The Secret of a deleted policy cannot be deleted any more", "taken_away"),
     ),
     "hostname-removal": (
         _defect("stale-records", "The DNS record of a removed host name stays (#283)", "removed"),

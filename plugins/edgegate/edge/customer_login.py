@@ -51,14 +51,30 @@ class CustomerLogin:
         """Delete the Secret, and do not wait."""
         self._plane.delete(self.secret)
 
+    def delete(self) -> None:
+        """Delete the policy, and do not wait."""
+        self._plane.delete(self.ref)
+
+    def wait_gone(self, within: float) -> None:
+        """Return once the policy is gone. Raises NeverReady."""
+        self._plane.wait(self.ref, lambda found: found is None, what=f"{self!r} gone", within=within)
+
+    def free_secret(self) -> None:
+        """Take from the Secret what holds it, as somebody has to do by hand whose operator has forgotten it."""
+        self._plane.patch(self.secret, {"metadata": {"finalizers": None}})
+
     def wait_secret_gone(self, within: float) -> None:
         """Return once nothing holds the deleted Secret any more. Raises NeverReady."""
         what = f"{self.secret} gone"
         self._plane.wait(self.secret, lambda found: found is None, what=what, within=within)
 
     def remove(self, within: float) -> None:
-        """Delete both and return when they are gone."""
-        self._plane.delete_and_wait(self.ref, self.secret, within=within)
+        """Delete both and return when they are gone.
+
+        The Secret goes first: whether one goes whose policy is gone is the promise of one scenario, not of each.
+        """
+        self._plane.delete_and_wait(self.secret, within=within)
+        self._plane.delete_and_wait(self.ref, within=within)
 
     def wait_held(self, within: float) -> Manifest:
         """Return the policy's `Accepted` condition as soon as it says that the Secret is waited for.

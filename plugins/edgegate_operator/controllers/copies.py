@@ -157,7 +157,8 @@ def decide(seen: Seen, settings: Settings, now: float) -> Plan:
     """Return what follows from what was seen."""
     meta = seen.obj["metadata"]
     if "deletionTimestamp" in meta or not is_wanted(seen):
-        return Plan(tuple(_removed(seen)))
+        forgotten = kind_of(seen.obj) == SECRET and not seen.users and settings.has(faults.SECRET_NEVER_LET_GO)
+        return Plan(() if forgotten else tuple(_removed(seen)))
     if seen.missing and not settings.has(faults.NO_OIDC_GUARD):
         return _held(seen, settings, now)
     steps: list[Step] = [
