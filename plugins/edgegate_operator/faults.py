@@ -106,6 +106,9 @@ CERTIFICATE_FIRST = _fault(
 LOOK_UP_REMEMBERED = _fault(
     "look-up-remembered", "a Domain that was looked up before its zone was served is looked up again an hour later"
 )
+ERROR_PAGE_UNESCAPED = _fault(
+    "error-page-unescaped", "percent signs of the branded error page reach Envoy as commands (#243)"
+)
 SLOW_WORKER = _fault("slow-worker", "one worker looks at all Gateways, and takes half a second for each look (#291)")
 
 

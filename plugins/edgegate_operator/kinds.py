@@ -57,6 +57,7 @@ _ENVOY = "gateway.envoyproxy.io"
 BACKEND = Kind(_ENVOY, "v1alpha1", "Backend", "backends")
 BACKEND_TRAFFIC_POLICY = Kind(_ENVOY, "v1alpha1", "BackendTrafficPolicy", "backendtrafficpolicies")
 SECURITY_POLICY = Kind(_ENVOY, "v1alpha1", "SecurityPolicy", "securitypolicies")
+ENVOY_PATCH_POLICY = Kind(_ENVOY, "v1alpha1", "EnvoyPatchPolicy", "envoypatchpolicies")
 HTTP_ROUTE_FILTER = Kind(_ENVOY, "v1alpha1", "HTTPRouteFilter", "httproutefilters")
 
 _DATUM = "networking.datumapis.com"

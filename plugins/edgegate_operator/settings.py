@@ -46,6 +46,24 @@ class Reissuance:
 
 
 @dataclass(frozen=True)
+class ErrorPage:
+    """The page that stands in for what the proxy itself answers."""
+
+    enabled: bool = False
+    """Whether there is one."""
+    body_path: str = ""
+    """File with the page, UTF-8; a plain page stands in for one that cannot be read."""
+    min_status_code: int = 500
+    """Lowest status that it is sent with."""
+    runtime_key: str = "local_reply_5xx"
+    """Key of Envoy's runtime that overrides the status."""
+    content_type: str = "text/html; charset=utf-8"
+    """Its type."""
+    namespace: str = "datum-downstream-gateway"
+    """Downstream namespace of the policy that carries it: that of the class's settings."""
+
+
+@dataclass(frozen=True)
 class Gateways:
     """Gateways, upstream and downstream."""
 
@@ -79,6 +97,8 @@ class Gateways:
     """Delete challenges in state `errored`, so that cert-manager tries again."""
     allow_service_backends: bool = False
     """Whether upstream routes may refer to Services."""
+    error_page: ErrorPage = ErrorPage()
+    """What the proxy answers by itself."""
     certificate_reissuance: Reissuance = Reissuance()
     """Failed certificates."""
     max_concurrent_reconciles: int = 5

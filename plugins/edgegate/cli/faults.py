@@ -53,6 +53,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("requeue-floor", "While a certificate is pending, its Gateway waits for 60 s (#292)"),
         _defect("wrong-solver-plane", "The HTTP-01 solver hangs on a Gateway of the other plane (#261)"),
     ),
+    "error-page": (_defect("error-page-unescaped", "Percent signs of the error page reach Envoy as commands (#243)"),),
     "oidc-guard": (
         _defect(
             "oidc-fail-open", "While a login policy is held, its route answers without login", "policy_before_secret"

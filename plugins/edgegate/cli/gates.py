@@ -28,6 +28,7 @@ GATES = {
     "http01": "test_http01.py",
     "http01-hostile": "test_http01_hostile.py",
     "truth": "test_truth.py",
+    "error-page": "test_error_page.py",
     "oidc-guard": "test_oidc_guard.py",
     "dns-records": "test_dns_records.py",
     "domain-verification": "test_domain_verification.py",

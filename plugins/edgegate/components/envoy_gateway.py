@@ -132,7 +132,7 @@ def _config(version: str) -> Manifest:
         "kind": "EnvoyGateway",
         "gateway": {"controllerName": CONTROLLER},
         "provider": {"type": "Kubernetes", "kubernetes": kubernetes},
-        "extensionApis": {"enableBackend": True},
+        "extensionApis": {"enableBackend": True, "enableEnvoyPatchPolicy": True},
         "runtimeFlags": {"enabled": ["XDSNameSchemeV2"]},
         "logging": {"level": {"default": "info"}},
         "admin": {"address": {"host": "127.0.0.1", "port": 19900}},

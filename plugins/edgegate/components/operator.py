@@ -33,6 +33,8 @@ _PORT = 8090
 _WEBHOOK_PORT = 9443
 CONFIG = "operator.yaml"
 _FAULTS = "operator.faults"
+ERROR_PAGE = "error-page.html"
+"""File of the lab with the page of the edge's own errors."""
 REISSUANCE = {"retryInterval": "40s", "maxRetries": 3}
 """How a failed certificate is tried anew; production's interval of 5 min is cut short."""
 RETRIES = [{"until": "5s", "interval": "1s"}, {"until": "8760h", "interval": "5m"}]
@@ -134,10 +136,21 @@ def _config(launch: Launch) -> Manifest:
             "ipFamilies": ["IPv4"],
             "clusterIssuerMap": issuers(),
             "certificateReissuance": REISSUANCE,
+            "errorPage": {"enabled": True, "bodyPath": launch.config(ERROR_PAGE, error_page())},
         },
         "domain": {"resolver": net.recursor_ip, "retryIntervals": RETRIES},
         "dns": {"pdnsUrl": powerdns.api_url(net), "pdnsKey": powerdns.api_key(launch.lab)},
     }
+
+
+def error_page() -> str:
+    """Return the page of the edge's own errors: 8 KiB with all that somebody on the way may take for a command.
+
+    Source: #243 of the operator: one `%` too many, and Envoy refused every listener.
+    """
+    traps = "width:100%; 50%% off, %COMPLETE% %RESPONSE_CODE% %FOO(BAR)% {{ .Name }} ${HOME} \\n"
+    head = f"<!doctype html><title>This edge cannot answer</title><p>{traps}</p><!-- "
+    return head + "." * (8192 - len(head) - len(" -->")) + " -->"
 
 
 def metrics_urls(launch: Launch) -> list[str]:

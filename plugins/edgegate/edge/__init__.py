@@ -234,6 +234,11 @@ class Edge:
         wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or Backend())
         return HttpProxy(own, customer, wish, self.acme, self.site.address)
 
+    @property
+    def nobody(self) -> Backend:
+        """An origin that is not there: connections to it are refused at once."""
+        return Backend(f"http://{self.lab.net.lab_ip}:9")
+
     def convergence(self, customer: Customer, hosts: Sequence[str]) -> Convergence:
         """Return the stage clocks of host names whose proxies do not exist yet; see `Convergence`."""
         return Convergence(customer, hosts, self.dns, self.site.address, self.operator.metrics)

@@ -13,7 +13,7 @@ from edgegate.components.launch import Launch
 from edgegate.edge.zone import Zone
 from edgegate.errors import NotShown, PlaneRefused
 
-REFERENCE = ("reference-operator", "operator-faults")
+REFERENCE = ("reference-operator", "operator-faults", "error-page")
 REAL = ("real-operator",)
 ADMISSION = (kinds.ADMISSION_BINDING, kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
 """What makes a control plane ask an operator, or its rules, before it stores an object."""

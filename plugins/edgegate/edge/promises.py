@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from edgegate.clock import show_duration, wait_until
 from edgegate.clusters.plane import Manifest, conditions
 from edgegate.components.cert_manager import Issuer
+from edgegate.components.operator import error_page
 from edgegate.edge import Edge, proxy_watch, traces
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.challenges import PREFIX
@@ -85,6 +86,29 @@ class Promises:
             f"http://{host}",
             status,
             lambda: proxy.wait_status(host, status, within=self._limits.converge),
+        )
+
+    def show_page(self, proxy: HttpProxy, host: str, *, tls: bool = False) -> bool:
+        """Demand that the edge's own 503 for a name has, byte for byte, the error page that the operator was given."""
+        page = error_page().encode()
+
+        def right(answer: Answer) -> bool:
+            return answer.status == 503 and answer.body == page
+
+        def ask() -> object:
+            with proxy.probe(host, tls=tls) as probe:
+                what = f"{host} shows the error page"
+                return wait_for_answer(probe, right, what=what, within=self._limits.converge)
+
+        return self._comes(Source.TRAFFIC, f"http{'s' * tls}://{host}", f"503 with the page of {len(page)} bytes", ask)
+
+    def own_error(self, proxy: HttpProxy, host: str) -> bool:
+        """Demand that an error of the origin itself, a 503, reaches its visitor as the origin sent it."""
+        with proxy.probe(host) as probe:
+            answer = probe.get("/status/503")
+        right = answer.status == 503 and bool(answer.marker)
+        return self._gate.check(
+            Source.TRAFFIC, f"http://{host}", "the origin's own 503", answer.describe(), right=right
         )
 
     def resolve(self, host: str, *, within: float | None = None) -> bool:

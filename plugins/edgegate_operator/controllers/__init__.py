@@ -7,6 +7,7 @@ from edgegate_operator.controllers import (
     dnszone,
     dnszone_replicator,
     domain,
+    errorpage,
     gateway,
     gatewayclass,
     httpproxy,
@@ -39,6 +40,8 @@ def controllers_for(settings: Settings) -> tuple[Controller, ...]:
     found.append(connector.advertisement_controller(settings))
     if settings.gateway.enable_downstream_certificate_solver:
         found.append(solver.controller(settings))
+    if settings.gateway.error_page.enabled:
+        found.append(errorpage.controller(settings))
     if settings.dns.pdns_url:
         pdns = PowerDns(settings.dns.pdns_url, settings.dns.pdns_key, settings.dns.pdns_key_file)
         agent = Agent(pdns)
