@@ -20,12 +20,19 @@ def test_created_in_order(
     customer_password: CustomerPasswordFactory,
     order: str,
 ) -> None:
-    """The policy is accepted where the customer looks, a visitor needs the password, and the password opens."""
+    """The policy is accepted where the customer looks, a visitor needs the password, and the password opens.
+
+    Where the Secret comes after the policy, it comes after that was looked at: who is quicker is no order.
+    """
     proxy = http_proxy(create=False)
     policy = customer_password(proxy)
     create = {"proxy": proxy.create, "policy": policy.create, "secret": policy.create_secret}
     for one in order.split("_"):
         create[one]()
+        if one == "policy" and "policy_secret" in order:
+            must.come(
+                policy, "Accepted=False with reason PendingSecret", lambda: policy.wait_held(edge.limits.accepted)
+            )
     host = proxy.canonical(edge.limits.released)
     must.come(policy, "Accepted=True", lambda: policy.wait_told(edge.limits.released))
     with gate.must(Source.TRAFFIC, host, "401 without the password"):

@@ -102,7 +102,6 @@ def _config(launch: Launch) -> Manifest:
             # Every family that is named must have an address, or no DNSEndpoint is ever written.
             "ipFamilies": ["IPv4"],
             "eppEmissionEnabled": False,
-            "coraza": {"disabled": True},
             "enableDNSIntegration": True,
             "enableDownstreamCertificateSolver": True,
             "clusterIssuerMap": {name: issuer.name for name, issuer in cert_manager.ISSUERS.items()},

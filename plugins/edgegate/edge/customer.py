@@ -143,7 +143,8 @@ class Customer:
 def sweep(plane: ControlPlane, namespace: str, within: float) -> list[Ref]:
     """Delete what somebody has left in a namespace, and return it.
 
-    What an operator has made on behalf of another object is deleted too, and is not counted.
+    What an operator has made on behalf of another object is deleted too, and is not counted. Domains go last, because
+    one that a proxy or a zone uses must not be deleted.
 
     Raises:
         NeverReady: an object did not go within that many seconds.
@@ -151,7 +152,9 @@ def sweep(plane: ControlPlane, namespace: str, within: float) -> list[Ref]:
     found = [(kind, one) for kind in OWN_KINDS for one in plane.list(kind, namespace)]
     present = [(kind, one) for kind, one in found if one["metadata"]["name"] != _ALWAYS_THERE]
     refs = {Ref(kind, one["metadata"]["name"], namespace): _is_made(kind, one) for kind, one in present}
-    plane.delete_and_wait(*refs, within=within)
+    domains = [ref for ref in refs if ref.kind == kinds.DOMAIN]
+    plane.delete_and_wait(*(ref for ref in refs if ref not in domains), within=within)
+    plane.delete_and_wait(*domains, within=within)
     return [ref for ref, made in refs.items() if not made]
 
 

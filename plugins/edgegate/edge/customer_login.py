@@ -82,7 +82,7 @@ class CustomerLogin:
         Raises:
             NeverReady: not within that many seconds.
         """
-        found = self._plane.wait(self.ref, lambda one: _reason(one) == HELD, what=f"{self!r} held", within=within)
+        found = self._plane.wait(self.ref, lambda one: reason(one) == HELD, what=f"{self!r} held", within=within)
         return accepted(found) or {}
 
     def condition(self) -> Manifest:
@@ -120,5 +120,6 @@ class CustomerLogin:
             return wait_for_answer(probe, lambda one: not self.proxy.serves(one), what=what, within=within)
 
 
-def _reason(policy: Manifest | None) -> str:
+def reason(policy: Manifest | None) -> str:
+    """Return the reason of a policy's `Accepted` condition; empty while there is none."""
     return str((accepted(policy) or {}).get("reason", ""))

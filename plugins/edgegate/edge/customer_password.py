@@ -7,6 +7,7 @@ import secrets
 from edgegate.clusters import kinds
 from edgegate.clusters.plane import Manifest
 from edgegate.edge.asking import wait_for_answer
+from edgegate.edge.customer_login import HELD, reason
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.oidc_policy import accepted
 from edgegate.records import Answer
@@ -42,8 +43,14 @@ class CustomerPassword:
         self._plane.create(self.secret.manifest(type="Opaque", data={KEY: line}))
 
     def remove(self, within: float) -> None:
-        """Delete both and return when they are gone."""
-        self._plane.delete_and_wait(self.ref, self.secret, within=within)
+        """Delete both and return when they are gone; the Secret first, as `CustomerLogin.remove`."""
+        self._plane.delete_and_wait(self.secret, within=within)
+        self._plane.delete_and_wait(self.ref, within=within)
+
+    def wait_held(self, within: float) -> Manifest:
+        """Return the policy as soon as it says that its Secret is waited for. Raises NeverReady."""
+        what = f"{self!r} held"
+        return self._plane.wait(self.ref, lambda found: reason(found) == HELD, what=what, within=within) or {}
 
     def wait_told(self, within: float) -> Manifest:
         """Return the policy as soon as it says, of its present form and in its own namespace, that it is in force.
