@@ -96,7 +96,7 @@ func (st *stream) evaluate(rules func() (*types.Interruption, error)) (*types.In
 func (st *stream) judge(side int, stop *types.Interruption, err error) []answer {
 	if stop != nil {
 		st.verdict.Verdict, st.verdict.Rule = "blocked", stop.RuleID
-		if st.faults[emptyError] {
+		if st.has(emptyError) {
 			return []answer{instead(http.StatusInternalServerError, "fault", "")}
 		}
 		return []answer{block(stop)}
@@ -141,7 +141,7 @@ func (st *stream) hold(side int, out answer, size int) []answer {
 		return nil
 	}
 	st.release(h)
-	if st.faults[truncatedBody] && side == response && st.tx != nil && len(h.held) > 1 {
+	if st.has(truncatedBody) && side == response && st.tx != nil && len(h.held) > 1 {
 		truncate(h.held)
 	}
 	ready := h.held

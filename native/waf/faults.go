@@ -9,7 +9,7 @@ import (
 // Defects that can be switched on by name, so that a gate can show that it sees them.
 const (
 	enforceIgnored = "enforce-ignored"  // what the rules forbid passes
-	emptyError     = "empty-500"        // a block is answered 500 without content
+	emptyError     = "empty-error"      // a block is answered 500 without content
 	truncatedBody  = "truncated-body"   // of an inspected response only the first half comes
 	stalePolicy    = "stale-policy"     // a change is reported as applied and is not
 	sharedExcludes = "exclusions-leak"  // the exclusions of one policy hold for all

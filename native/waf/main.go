@@ -42,7 +42,7 @@ func main() {
 	flag.Int64Var(&o.limits.text, "text-limit", 128<<10, "most bytes of a request body that is no file upload")
 	flag.Int64Var(&o.limits.upload, "upload-limit", 13107200, "most bytes of a multipart request body")
 	flag.Int64Var(&o.limits.held, "held-limit", 256<<20, "most bytes of bodies that are held at once, all requests")
-	flag.DurationVar(&o.limits.time, "time-limit", 2*time.Second, "most time for the rules of one request")
+	flag.DurationVar(&o.limits.time, "time-limit", 2*time.Second, "most time for the rules of one request, waiting included")
 	flag.IntVar(&o.limits.turns, "turns", 0, "evaluations at once (0: two a processor)")
 	askVersion := flag.Bool("version", false, "print the version and exit")
 	flag.Parse()

@@ -14,13 +14,12 @@ import (
 
 // counts is what a service has seen.
 type counts struct {
-	mutex          sync.Mutex
-	requests       map[[2]string]int64 // policy and verdict
-	uninspected    map[[2]string]int64 // policy and reason
-	panics         atomic.Int64
-	streams        atomic.Int64
-	evaluated      atomic.Int64 // nanoseconds
-	fileUnreadable atomic.Bool
+	mutex       sync.Mutex
+	requests    map[[2]string]int64 // policy and verdict
+	uninspected map[[2]string]int64 // policy and reason
+	panics      atomic.Int64
+	streams     atomic.Int64
+	evaluated   atomic.Int64 // nanoseconds
 }
 
 var began = time.Now()

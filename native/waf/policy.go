@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -87,20 +88,52 @@ func readConfig(raw []byte) (Config, error) {
 	if err := decode(raw, &c); err != nil {
 		return c, err
 	}
+	return c, c.check()
+}
+
+// check returns what is wrong with a configuration, and sorts its routes so that the first that fits is the longest.
+func (c *Config) check() error {
 	names := map[string]bool{}
 	for i, p := range c.Policies {
 		if p.Name == "" || names[p.Name] {
-			return c, fmt.Errorf("policies[%d].name is %q: every policy has a name of its own", i, p.Name)
+			return fmt.Errorf("policies[%d].name is %q: every policy has a name of its own", i, p.Name)
 		}
 		names[p.Name] = true
 	}
 	for i, r := range c.Routes {
 		if r.Prefix == "" || !names[r.Policy] {
-			return c, fmt.Errorf("routes[%d] gives the prefix %q the policy %q, which is not there", i, r.Prefix, r.Policy)
+			return fmt.Errorf("routes[%d] gives the prefix %q the policy %q, which is not there", i, r.Prefix, r.Policy)
 		}
 	}
 	sort.SliceStable(c.Routes, func(i, j int) bool { return len(c.Routes[i].Prefix) > len(c.Routes[j].Prefix) })
-	return c, nil
+	return nil
+}
+
+// merge replaces the part of one namespace.
+func merge(whole Config, namespace string, part Config) (Config, error) {
+	ours := func(policy string) bool { return strings.HasPrefix(policy, namespace+"/") }
+	for _, p := range part.Policies {
+		if !ours(p.Name) {
+			return whole, fmt.Errorf("policy %q does not belong to namespace %q", p.Name, namespace)
+		}
+	}
+	for _, r := range part.Routes {
+		if !ours(r.Policy) {
+			return whole, fmt.Errorf("route %q has a policy that does not belong to namespace %q", r.Prefix, namespace)
+		}
+	}
+	merged := Config{slices.Clone(part.Policies), slices.Clone(part.Routes)}
+	for _, p := range whole.Policies {
+		if !ours(p.Name) {
+			merged.Policies = append(merged.Policies, p)
+		}
+	}
+	for _, r := range whole.Routes {
+		if !ours(r.Policy) {
+			merged.Routes = append(merged.Routes, r)
+		}
+	}
+	return merged, merged.check()
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,9 +21,10 @@ type service struct {
 	rules    fs.FS
 	gate     *gate
 	verdicts *verdicts
-	faults   faults
+	defects  atomic.Pointer[faults]
 	counts   counts
 	change   sync.Mutex
+	config   Config // the last one that was asked for; under `change`
 	current  atomic.Pointer[state]
 }
 
@@ -35,7 +37,8 @@ type state struct {
 }
 
 func newService(rules fs.FS, g *gate, v *verdicts, f faults) *service {
-	s := &service{rules: rules, gate: g, verdicts: v, faults: f}
+	s := &service{rules: rules, gate: g, verdicts: v}
+	s.defects.Store(&f)
 	s.current.Store(&state{})
 	return s
 }
@@ -56,10 +59,49 @@ func (s *state) engineFor(route string) (*engine, bool) {
 func (s *service) apply(c Config) []*Mistake {
 	s.change.Lock()
 	defer s.change.Unlock()
-	before := s.current.Load()
+	return s.put(c, s.current.Load())
+}
+
+// applyWhole does the same after `keep` has kept the configuration.
+func (s *service) applyWhole(c Config, keep func(Config) error) error {
+	s.change.Lock()
+	defer s.change.Unlock()
+	err := keep(c)
+	if err == nil {
+		s.put(c, s.current.Load())
+	}
+	return err
+}
+
+// applyPart puts the policies and routes of one namespace in force; the others stay. It returns the whole.
+func (s *service) applyPart(namespace string, part Config, keep func(Config) error) error {
+	s.change.Lock()
+	defer s.change.Unlock()
+	whole, err := merge(s.config, namespace, part)
+	if err == nil {
+		err = keep(whole)
+	}
+	if err == nil {
+		s.put(whole, s.current.Load())
+	}
+	return err
+}
+
+// haveFaults lets the service have these defects and no others, and builds all policies anew.
+func (s *service) haveFaults(f faults) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	s.defects.Store(&f)
+	s.put(s.config, &state{})
+}
+
+func (s *service) has(fault string) bool { return (*s.defects.Load())[fault] }
+
+func (s *service) put(c Config, before *state) []*Mistake {
+	s.config = c
 	next := &state{map[string]*engine{}, c.Routes, map[string]int64{}, map[string]*Mistake{}}
-	if s.faults[sharedExcludes] {
-		share(c.Policies)
+	if s.has(sharedExcludes) {
+		c.Policies = share(c.Policies)
 	}
 	var mistakes []*Mistake
 	for _, p := range c.Policies {
@@ -74,7 +116,7 @@ func (s *service) apply(c Config) []*Mistake {
 			next.engines[p.Name] = made
 		}
 	}
-	if s.faults[frozenByOne] && len(mistakes) > 0 {
+	if s.has(frozenByOne) && len(mistakes) > 0 {
 		return mistakes
 	}
 	s.current.Store(next)
@@ -86,7 +128,7 @@ func (s *service) engine(p Policy, before *engine) (*engine, *Mistake) {
 	if before != nil && reflect.DeepEqual(before.policy, p) {
 		return before, nil
 	}
-	if before != nil && s.faults[stalePolicy] {
+	if before != nil && s.has(stalePolicy) {
 		stale := *before
 		stale.policy.Generation = p.Generation
 		return &stale, nil
@@ -95,10 +137,10 @@ func (s *service) engine(p Policy, before *engine) (*engine, *Mistake) {
 		return &engine{p, before.waf}, nil
 	}
 	compiled := p
-	if s.faults[enforceIgnored] && p.Mode == enforce {
+	if s.has(enforceIgnored) && p.Mode == enforce {
 		compiled.Mode = observe
 	}
-	if s.faults[blocksObserved] && p.Mode == observe {
+	if s.has(blocksObserved) && p.Mode == observe {
 		compiled.Mode = enforce
 	}
 	made, mistake := compile(compiled, s.rules, s.note)
@@ -116,35 +158,45 @@ func sameRules(one, other Policy) bool {
 	return reflect.DeepEqual(one, other)
 }
 
-func share(policies []Policy) {
+func share(policies []Policy) []Policy {
 	var ids []int
 	for _, p := range policies {
 		ids = append(ids, p.Exclusions.IDs...)
 	}
-	for i := range policies {
-		policies[i].Exclusions.IDs = ids
+	shared := slices.Clone(policies)
+	for i := range shared {
+		shared[i].Exclusions.IDs = ids
 	}
+	return shared
 }
 
 // watch applies a file whenever its content changes; a file that cannot be read changes nothing.
 func (s *service) watch(ctx context.Context, path string, every time.Duration) {
 	last := ""
 	for {
-		raw, err := os.ReadFile(path)
-		if err == nil && string(raw) != last {
-			last = string(raw)
-			var c Config
-			if c, err = readConfig(raw); err == nil {
-				s.apply(c)
-			} else {
-				log.Printf("%s: %s; what was in force stays", path, err)
-			}
-		}
-		s.counts.fileUnreadable.Store(err != nil && !os.IsNotExist(err))
+		last = s.look(path, last)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(every):
 		}
 	}
+}
+
+// look applies a file unless its content is the last one that was seen, and returns what it is now. Nobody may change
+// the file meanwhile: an older content would win.
+func (s *service) look(path, last string) string {
+	s.change.Lock()
+	defer s.change.Unlock()
+	raw, err := os.ReadFile(path)
+	if err != nil || string(raw) == last {
+		return last
+	}
+	c, err := readConfig(raw)
+	if err != nil {
+		log.Printf("%s: %s; what was in force stays", path, err)
+		return string(raw)
+	}
+	s.put(c, s.current.Load())
+	return string(raw)
 }

@@ -369,3 +369,40 @@ func TestWatchedFileIsApplied(t *testing.T) {
 		}
 	}
 }
+
+func TestOneNamespaceIsReplaced(t *testing.T) {
+	s := testService(t, sound(), "")
+	keep := func(Config) error { return nil }
+	part, err := readConfig([]byte(`{"policies": [{"name": "b/x", "mode": "Enforce"}], "routes": [{"prefix": "b/", "policy": "b/x"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.applyPart("b", part, keep); err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range []string{"enforce", "b/"} {
+		if w := play(t, s, ask(route, attack, true)); w.status() != 403 {
+			t.Errorf("%s: an attack got %d", route, w.status())
+		}
+	}
+	if err := s.applyPart("a", part, keep); err == nil {
+		t.Error("a policy of another namespace was taken")
+	}
+	if err := s.applyPart("b", Config{}, keep); err != nil {
+		t.Fatal(err)
+	}
+	if w := play(t, s, ask("b/", attack, true)); w.status() != 503 {
+		t.Errorf("a route without a policy got %d", w.status())
+	}
+}
+
+func TestFaultsAreSwitched(t *testing.T) {
+	s := testService(t, sound(), "")
+	for fault, want := range map[string]int{enforceIgnored: 0, emptyError: 500, "": 403} {
+		found, _ := readFaults(fault)
+		s.haveFaults(found)
+		if w := play(t, s, ask("enforce", attack, true)); w.status() != want {
+			t.Errorf("%q: an attack got %d, want %d", fault, w.status(), want)
+		}
+	}
+}

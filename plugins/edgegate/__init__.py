@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
     from edgegate.edge.customer_password import CustomerPassword
+    from edgegate.edge.firewall import Firewall, WafPolicy
     from edgegate.edge.guard import Guard
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from edgegate.edge.tenant import Tenant
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.crowd import CrowdFactory
+    from edgegate.fixtures.firewall import WafPolicyFactory
     from edgegate.fixtures.objects import Apply
     from edgegate.fixtures.policies import CustomerLoginFactory, CustomerPasswordFactory
     from edgegate.fixtures.proxies import (
@@ -54,6 +56,7 @@ __all__ = [
     "Edge",
     "ElsewhereFactory",
     "Finding",
+    "Firewall",
     "Gate",
     "GatewayFactory",
     "Guard",
@@ -77,6 +80,8 @@ __all__ = [
     "Tenant",
     "TenantFactory",
     "Verdict",
+    "WafPolicy",
+    "WafPolicyFactory",
     "Zone",
     "ZoneFactory",
     "gateway_class",
@@ -99,6 +104,7 @@ _LATE = {
     "DomainFactory": "edgegate.fixtures.proxies",
     "Edge": "edgegate.edge",
     "ElsewhereFactory": "edgegate.fixtures.proxies",
+    "Firewall": "edgegate.edge.firewall",
     "GatewayFactory": "edgegate.fixtures.proxies",
     "Guard": "edgegate.edge.guard",
     "HttpProxy": "edgegate.edge.http_proxy",
@@ -118,6 +124,8 @@ _LATE = {
     "Target": "edgegate.edge.oidc_policy",
     "Tenant": "edgegate.edge.tenant",
     "TenantFactory": "edgegate.fixtures.tenants",
+    "WafPolicy": "edgegate.edge.firewall",
+    "WafPolicyFactory": "edgegate.fixtures.firewall",
     "Zone": "edgegate.edge.zone",
     "ZoneFactory": "edgegate.fixtures.proxies",
     "gateway_class": "edgegate.edge.customer_gateway",

@@ -82,7 +82,7 @@ def limit(origin: str, text: str) -> tuple[str, float]:
         raise BadSetting(origin, f"{name}: {unreadable} For example {name}=30s.") from unreadable
 
 
-PARTS = ("dns", "acme", "operator", "ladder")
+PARTS = ("dns", "acme", "operator", "ladder", "waf")
 """What an edge can have beyond the default; a test asks for it by the mark `edge_parts`."""
 DNS_BACKENDS = ("lmdb", "sqlite")
 """Where the authoritative server can keep its records; the first is production's."""

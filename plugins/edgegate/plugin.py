@@ -24,6 +24,7 @@ pytest_plugins = (
     "edgegate.fixtures.budgets",
     "edgegate.fixtures.crowd",
     "edgegate.fixtures.edge",
+    "edgegate.fixtures.firewall",
     "edgegate.fixtures.objects",
     "edgegate.fixtures.policies",
     "edgegate.fixtures.proxies",

@@ -80,6 +80,22 @@ WITHDRAWAL_BEFORE_HOLD = _fault(
     "withdrawal-before-hold", "a login policy whose Secret is deleted leaves the edge before its routes are held (#194)"
 )
 CONFLICT_ACCEPTED = _fault("tpp-conflict-accepted", "of two firewall policies for one target both are accepted")
+MODE_FLIP_UNSEEN = _fault(
+    "waf-flip-unseen", "a firewall policy whose mode changes is reported as programmed, and the old one goes on (#266)"
+)
+INVALID_SHADOWS = _fault(
+    "waf-invalid-shadows", "an older, invalid firewall policy leaves its routes without any firewall (D11)"
+)
+WAF_ENFORCE_IGNORED = _fault("waf-has-enforce-ignored", "the firewall lets pass what its rules forbid")
+WAF_EMPTY_ERROR = _fault("waf-has-empty-error", "the firewall answers an attack with 500 and no content (#242)")
+WAF_TRUNCATED_BODY = _fault(
+    "waf-has-truncated-body", "of an answer that the firewall inspects only the first half comes (#242)"
+)
+WAF_STALE_POLICY = _fault(
+    "waf-has-stale-policy", "the firewall reports a change of a policy as applied and goes on with the old one (#266)"
+)
+WAF_EXCLUSIONS_LEAK = _fault("waf-has-exclusions-leak", "what one firewall policy excludes is excluded for all")
+WAF_OBSERVE_ENFORCED = _fault("waf-has-observe-enforced", "a firewall policy that observes blocks")
 LEASE_REQUIRED = _fault("lease-required", "connectors are not looked at where the Lease API is missing (#160)")
 CONNECTOR_ALWAYS_READY = _fault(
     "connector-always-ready", "a connector stays Ready although its Lease has expired (#167)"

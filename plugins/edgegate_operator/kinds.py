@@ -56,6 +56,7 @@ BACKEND_TLS = Kind(_GATEWAY, "v1", "BackendTLSPolicy", "backendtlspolicies")
 _ENVOY = "gateway.envoyproxy.io"
 BACKEND = Kind(_ENVOY, "v1alpha1", "Backend", "backends")
 BACKEND_TRAFFIC_POLICY = Kind(_ENVOY, "v1alpha1", "BackendTrafficPolicy", "backendtrafficpolicies")
+ENVOY_EXTENSION_POLICY = Kind(_ENVOY, "v1alpha1", "EnvoyExtensionPolicy", "envoyextensionpolicies")
 SECURITY_POLICY = Kind(_ENVOY, "v1alpha1", "SecurityPolicy", "securitypolicies")
 ENVOY_PATCH_POLICY = Kind(_ENVOY, "v1alpha1", "EnvoyPatchPolicy", "envoypatchpolicies")
 HTTP_ROUTE_FILTER = Kind(_ENVOY, "v1alpha1", "HTTPRouteFilter", "httproutefilters")

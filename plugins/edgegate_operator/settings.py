@@ -195,6 +195,18 @@ class Dns:
 
 
 @dataclass(frozen=True)
+class FirewallPlace:
+    """The firewall that TrafficProtectionPolicies are carried out by."""
+
+    url: str = ""
+    """Where it is told of policies; empty: there is none, and policies are only judged."""
+    host: str = ""
+    """Address at which the proxy finds it."""
+    port: int = 9002
+    """Port."""
+
+
+@dataclass(frozen=True)
 class Webhook:
     """The admission webhook, for what neither schema nor policy can say."""
 
@@ -228,6 +240,8 @@ class Settings:
     """Copies."""
     dns: Dns = Dns()
     """DNS."""
+    firewall: FirewallPlace = FirewallPlace()
+    """Firewall."""
     faults: tuple[str, ...] = ()
     """Defects to switch on."""
 

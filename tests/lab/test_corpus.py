@@ -41,7 +41,7 @@ def test_sound_firewall(artifacts: Mapping[str, Artifact], ours: Material) -> No
 
 FAULTS = {
     "enforce-ignored": "control-attack: expected blocked, seen passed",
-    "empty-500": "control-attack: expected blocked, seen blocked with 500",
+    "empty-error": "control-attack: expected blocked, seen blocked with 500",
     "observe-enforced": "control-attack, observed: expected passed, seen blocked",
 }
 

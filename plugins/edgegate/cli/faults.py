@@ -112,6 +112,16 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("policy-status-lost", "What the edge says of a policy does not come back (#97)"),
         _defect("held-for-ever", "A policy that came before its Secret is not released (#95)", "policy_secret"),
     ),
+    "waf-enforce": (
+        _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces", "test_enforce"),
+        _defect("waf-has-empty-error", "An attack is answered 500 without content (#242)", "test_enforce"),
+        _defect("waf-has-observe-enforced", "A policy that observes blocks", "Observe"),
+        _defect("waf-has-truncated-body", "Of an inspected page only the half comes (#242)", "pages"),
+        _defect("waf-has-stale-policy", "A change is reported as applied and is not (#266)", "change_of_mode"),
+        _defect("waf-flip-unseen", "The firewall is not told of a change of mode (#266)", "change_of_mode"),
+        _defect("waf-has-exclusions-leak", "One policy's exclusions hold for all", "exclusions"),
+        _defect("waf-invalid-shadows", "An invalid older policy silences a valid one", "invalid"),
+    ),
     "convergence-burst": (
         _defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),
         _defect("agent-saturation", "Each change of a record writes its whole zone again, slowly (#291, #292)"),

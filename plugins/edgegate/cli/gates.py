@@ -34,6 +34,7 @@ GATES = {
     "domain-verification": "test_domain_verification.py",
     "hostname-removal": "test_hostname_removal.py",
     "policy-propagation": "test_policy_propagation.py",
+    "waf-enforce": "test_waf_enforce.py",
 }
 """Gate to its scenario file below `e2e/`."""
 

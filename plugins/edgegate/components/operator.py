@@ -10,7 +10,7 @@ import yaml
 
 from edgegate.clusters.kinds import DNS_ZONE_CLASS, GATEWAY_CLASS, NAMESPACE, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
-from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor
+from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor, waf
 from edgegate.components.bring_up import Additions, Planes
 from edgegate.components.graph import Step
 from edgegate.components.launch import BASE_ENVIRONMENT, DATA, Launch
@@ -140,6 +140,7 @@ def _config(launch: Launch) -> Manifest:
         },
         "domain": {"resolver": net.recursor_ip, "retryIntervals": RETRIES},
         "dns": {"pdnsUrl": powerdns.api_url(net), "pdnsKey": powerdns.api_key(launch.lab)},
+        **({"firewall": waf.place(net)} if waf.NAME in launch.parts else {}),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from edgegate.artifacts import Artifact
-from edgegate.components import acme, dns, ladder, operator
+from edgegate.components import acme, dns, ladder, operator, waf
 from edgegate.components.base_state import crds_in
 from edgegate.components.bring_up import Additions, Planes
 from edgegate.components.graph import Step
@@ -13,7 +13,7 @@ from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.part import Part
 from edgegate.errors import UnknownPart
 
-PARTS = {part.name: part for part in (dns.PART, acme.PART, operator.PART, ladder.PART)}
+PARTS = {part.name: part for part in (dns.PART, acme.PART, operator.PART, ladder.PART, waf.PART)}
 """Every part by its name, each after those that it needs."""
 
 

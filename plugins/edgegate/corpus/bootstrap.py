@@ -76,10 +76,10 @@ def _filter() -> dict[str, Any]:
     }  # fmt: skip
     processor = {
         "@type": f"{_TYPE}extensions.filters.http.ext_proc.v3.ExternalProcessor",
-        "grpc_service": {"envoy_grpc": {"cluster_name": "firewall"}},
+        "grpc_service": {"envoy_grpc": {"cluster_name": "firewall"}, "timeout": "60s"},
         "processing_mode": modes,
         # Longer than the firewall's own limit, so that it is the firewall that answers.
-        "message_timeout": "5s",
+        "message_timeout": "30s",
         "request_attributes": ATTRIBUTES,
     }
     return {"name": _FILTER, "disabled": True, "typed_config": processor}

@@ -140,6 +140,8 @@ def _firewall(artifact: Artifact, socket_of: Mapping[str, Path], folder: Path, r
         f"--verdicts={folder / 'verdicts.jsonl'}",
         f"--case-header={CASE_HEADER}",
         f"--fault={fault}",
+        # A busy machine must not turn a verdict into a refusal.
+        "--time-limit=20s",
     ]
 
 

@@ -61,7 +61,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def exchange(door: Path, raw: bytes, within: float = 8.0) -> Answer:
+def exchange(door: Path, raw: bytes, within: float = 30.0) -> Answer:
     """Send bytes to a Unix socket and return the answer."""
     began, seen, error = time.monotonic(), b"", ""
     with socket.socket(socket.AF_UNIX) as connection:

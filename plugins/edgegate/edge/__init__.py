@@ -24,6 +24,7 @@ from edgegate.edge.acme import Acme
 from edgegate.edge.convergence import Convergence
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
+from edgegate.edge.firewall import Firewall
 from edgegate.edge.guard import Guard
 from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
 from edgegate.edge.ladder import Ladder
@@ -204,6 +205,11 @@ class Edge:
     def ladder(self) -> Ladder:
         """Exchanges of many shapes and sizes. Raises NotShown when this edge has no part `ladder`."""
         return Ladder(self.opened.launch, self.downstream)
+
+    @cached_property
+    def firewall(self) -> Firewall:
+        """What inspects requests. Raises NotShown when this edge has no part `waf`."""
+        return Firewall(self.opened.launch)
 
     @cached_property
     def operator(self) -> Operator:

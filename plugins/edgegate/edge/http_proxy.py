@@ -96,6 +96,11 @@ class HttpProxy:
         self.customer.upstream.create(self.ref.manifest(self.wish.spec))
 
     @property
+    def address(self) -> str:
+        """Where the edge answers."""
+        return self._address
+
+    @property
     def root(self) -> Path:
         """PEM file of the authority that its certificates lead to."""
         return self._acme.root

@@ -8,6 +8,7 @@ from edgegate_operator.controllers import (
     dnszone_replicator,
     domain,
     errorpage,
+    firewall,
     gateway,
     gatewayclass,
     httpproxy,
@@ -17,6 +18,7 @@ from edgegate_operator.controllers import (
     trafficprotection,
 )
 from edgegate_operator.controllers.agent import Agent
+from edgegate_operator.core.firewall import Firewall
 from edgegate_operator.core.powerdns import PowerDns
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller
@@ -46,4 +48,6 @@ def controllers_for(settings: Settings) -> tuple[Controller, ...]:
         pdns = PowerDns(settings.dns.pdns_url, settings.dns.pdns_key, settings.dns.pdns_key_file)
         agent = Agent(pdns)
         found += [dnszone.controller(settings, agent), dnsrecordset.controller(settings, agent)]
+    if settings.firewall.url:
+        found.append(firewall.controller(settings, Firewall(settings.firewall.url, firewall.defects(settings))))
     return tuple(found)

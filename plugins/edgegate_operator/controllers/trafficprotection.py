@@ -46,10 +46,15 @@ def is_inverted(policy: Obj) -> bool:
     return any(level.get("blocking", 1) > level.get("detection", 1) for level in levels)
 
 
+def policies_by_age(policies: list[Obj]) -> list[Obj]:
+    """Return policies in the order in which they win: the oldest, then the first by name."""
+    return sorted(policies, key=_age)
+
+
 def winners(policies: list[Obj]) -> dict[Target, str]:
     """Return the policy in force for each target: the oldest, then the first by name. Invalid ones do not count."""
     found: dict[Target, str] = {}
-    for policy in sorted(policies, key=_age):
+    for policy in policies_by_age(policies):
         for ref in policy["spec"]["targetRefs"] if not is_inverted(policy) else ():
             found.setdefault(_target(ref), policy["metadata"]["name"])
     return found

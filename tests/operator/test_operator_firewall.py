@@ -1,0 +1,188 @@
+"""Firewall policies on their way to the edge: which governs a route, what the firewall is told, what is attached."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from edgegate_operator import faults, kinds
+from edgegate_operator.controllers import firewall, firewalldecision
+from edgegate_operator.core.firewall import Firewall, FirewallError, InForce
+from edgegate_operator.core.plan import Apply, Delete, Plan, Status
+from edgegate_operator.kinds import Obj
+from operator_objects import BELOW, EARLIER, NOW, PROJECT, SPACE, cond, obj, settings
+
+PLACE = {"firewall": {"url": "http://firewall.test", "host": "192.0.2.7", "port": 9002}}
+LATER = "2026-02-01T00:00:00Z"
+
+
+def tpp(name: str, kind: str = "Gateway", target: str = "shop", created: str = EARLIER, **spec: Any) -> Obj:
+    ref = {"group": "gateway.networking.k8s.io", "kind": kind, "name": target}
+    rules = [{"type": "OWASPCoreRuleSet", "owaspCoreRuleSet": {"paranoiaLevels": spec.pop("levels", {})}}]
+    full = {"targetRefs": [ref], "mode": "Enforce", "ruleSets": rules, **spec}
+    return obj(kinds.TRAFFIC_PROTECTION_POLICY, name, spec=full, metadata={"creationTimestamp": created})
+
+
+INVERTED = {"blocking": 3, "detection": 1}
+
+
+def seen(*policies: Obj, **parts: Any) -> firewalldecision.Seen:
+    routes = {"shop": ["shop"], "other": ["shop"], "alone": ["elsewhere"]}
+    return firewalldecision.Seen(PROJECT, SPACE, BELOW, list(policies), routes, **parts)
+
+
+def told(found: firewalldecision.Seen, *on: str) -> dict[str, str]:
+    config = firewalldecision.config_for(found, settings(*on, **PLACE))
+    return {one["prefix"]: one["policy"] for one in config["routes"]}
+
+
+def test_a_route_has_its_own_policy_before_that_of_its_gateway() -> None:
+    found = told(seen(tpp("gate"), tpp("own", "HTTPRoute", "other")))
+    assert found == {
+        f"httproute/{BELOW}/shop/": f"{BELOW}/gate",
+        f"httproute/{BELOW}/other/": f"{BELOW}/own",
+        f"httproute/{BELOW}/": f"{BELOW}/-",
+    }
+
+
+def test_the_oldest_counts_and_an_invalid_one_silences_nobody() -> None:
+    policies = [tpp("bad", levels=INVERTED), tpp("new", created=LATER), tpp("newer", created="2026-03-01T00:00:00Z")]
+    assert told(seen(*policies))[f"httproute/{BELOW}/shop/"] == f"{BELOW}/new"
+    assert f"httproute/{BELOW}/shop/" not in told(seen(*policies), faults.INVALID_SHADOWS)
+
+
+def test_a_policy_is_told_with_its_generation_and_all_its_fields() -> None:
+    policy = tpp("a", levels={"blocking": 2, "detection": 3}, samplingPercentage=10)
+    policy["metadata"]["generation"] = 4
+    first, empty = firewalldecision.config_for(seen(policy), settings(**PLACE))["policies"]
+    assert first == {
+        "name": f"{BELOW}/a",
+        "generation": 4,
+        "mode": "Enforce",
+        "samplingPercentage": 10,
+        "paranoiaLevels": {"blocking": 2, "detection": 3},
+    }
+    assert empty == {"name": f"{BELOW}/-", "mode": "Disabled"}
+
+
+def decided(found: firewalldecision.Seen, *on: str, **in_force: InForce) -> Plan:
+    return firewalldecision.decide(found, in_force, settings(*on, **PLACE), NOW)
+
+
+def attached(name: str = "a", accepted: bool = True) -> dict[str, Obj]:
+    found = seen(tpp(name))
+    made = next(s.obj for s in decided(found).steps if isinstance(s, Apply) and s.obj["kind"] != "Backend")
+    conditions = [cond("Accepted", str(accepted))]
+    there = made | {
+        "metadata": {**made["metadata"], "generation": 1},
+        "status": {"ancestors": [{"conditions": conditions}]},
+    }
+    return {made["metadata"]["name"]: there}
+
+
+def test_the_proxy_is_told_where_the_firewall_is() -> None:
+    backend, attachment = [step.obj for step in decided(seen(tpp("a"))).steps if isinstance(step, Apply)]
+    assert backend["spec"] == {"endpoints": [{"ip": {"address": "192.0.2.7", "port": 9002}}]}
+    assert attachment["spec"]["targetRefs"][0]["name"] == "shop"
+    (processor,) = attachment["spec"]["extProc"]
+    assert processor["failOpen"] is False
+    assert processor["processingMode"]["request"]["attributes"][0] == "xds.route_name"
+
+
+def test_what_is_disabled_is_taken_off() -> None:
+    backend = obj(kinds.BACKEND, firewalldecision.BACKEND_NAME, BELOW)
+    found = decided(seen(tpp("a", mode="Disabled"), attached=attached(), backend=backend))
+    gone = [step.name for step in found.steps if isinstance(step, Delete)]
+    assert gone == ["firewall-gateway-shop", firewalldecision.BACKEND_NAME]
+
+
+@pytest.mark.parametrize(
+    ("in_force", "there", "answer"),
+    [
+        ({}, True, ("False", "Pending")),
+        ({"a": InForce(1)}, True, ("True", "Programmed")),
+        ({"a": InForce(1)}, False, ("False", "Pending")),
+        ({"a": InForce(0, "no such directive")}, True, ("False", "Invalid")),
+    ],
+)
+def test_programmed_is_what_both_have(in_force: dict[str, InForce], there: bool, answer: tuple[str, str]) -> None:
+    policy = tpp("a")
+    copy = policy | {"metadata": policy["metadata"] | {"generation": 7}}
+    found = decided(seen(policy, copies={"a": copy}, attached=attached(accepted=there)), **in_force)
+    (status,) = [step for step in found.steps if isinstance(step, Status)]
+    (ancestor,) = status.status["ancestors"]
+    (condition,) = ancestor["conditions"]
+    assert (condition["status"], condition["reason"]) == answer
+    assert condition["observedGeneration"] == 7
+
+
+def test_nothing_is_said_of_a_copy_that_is_not_the_present_one() -> None:
+    policy = tpp("a")
+    stale = {"a": policy | {"spec": {}}}
+    assert not [step for step in decided(seen(policy, copies=stale)).steps if isinstance(step, Status)]
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """Stands for the firewall's admin interface."""
+
+    calls: list[tuple[str, str]] = []  # noqa: RUF012 - emptied by the fixture
+    status = 200
+
+    def do_PUT(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        self.calls.append((self.path, body))
+        name = f"{BELOW}/a"
+        answer = {"policies": [{"name": name, "appliedGeneration": 1, "mistake": {"message": "m"}}]}
+        content = json.dumps(answer).encode() if self.status == 200 else b"no\n"
+        self.send_response(self.status)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def admin() -> Iterator[str]:
+    """Return the URL of such an interface."""
+    Recorder.calls, Recorder.status = [], 200
+    with HTTPServer(("127.0.0.1", 0), Recorder) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_the_firewall_is_told_once_of_each_change(admin: str) -> None:
+    talk = firewall.Told(Firewall(admin, ["empty-error"]))
+    config = firewalldecision.config_for(seen(tpp("a")), settings(**PLACE))
+    for _ in range(2):
+        assert talk.tell(BELOW, config, stale=False) == {"a": InForce(1, "m")}
+    changed = replace(seen(tpp("a", mode="Observe")))
+    talk.tell(BELOW, firewalldecision.config_for(changed, settings(**PLACE)), stale=False)
+    assert [path for path, _ in Recorder.calls] == ["/faults", f"/policies/{BELOW}", f"/policies/{BELOW}"]
+    assert Recorder.calls[0][1] == "empty-error"
+
+
+def test_with_a_fault_a_change_of_mode_is_claimed_and_not_told(admin: str) -> None:
+    talk = firewall.Told(Firewall(admin))
+    talk.tell(BELOW, firewalldecision.config_for(seen(tpp("a")), settings(**PLACE)), stale=True)
+    edited = tpp("a", mode="Observe")
+    edited["metadata"]["generation"] = 2
+    found = talk.tell(BELOW, firewalldecision.config_for(seen(edited), settings(**PLACE)), stale=True)
+    assert found["a"] == InForce(2)
+    assert len(Recorder.calls) == 2
+
+
+def test_a_refusal_is_an_error(admin: str) -> None:
+    Recorder.status = 400
+    with pytest.raises(FirewallError, match="firewall: PUT /faults: 400: no"):
+        Firewall(admin).put(BELOW, {})
+    with pytest.raises(FirewallError, match="no answer: NewConnectionError"):
+        Firewall("http://127.0.0.1:1").put(BELOW, {})
