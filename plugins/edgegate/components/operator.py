@@ -160,16 +160,23 @@ def metrics_urls(launch: Launch) -> list[str]:
     return [f"http://{launch.lab.net.lab_ip}:{port}/metrics" for port in ports]
 
 
-def issue_by(launch: Launch, upstream: ControlPlane, issuer: str) -> None:
-    """Let an issuer give the certificates that the operator asks for from now on; returns when it works again.
+def configure(launch: Launch, upstream: ControlPlane, gateway: Manifest) -> str:
+    """Give the operator other settings about Gateways, and return when it works again; returns what it had before.
 
     Raises:
         NeverReady: it does not work within a minute.
     """
-    config = yaml.safe_load(launch.lab.get(f"{DATA}/config/{CONFIG}"))
-    config["gateway"]["clusterIssuerMap"]["auto"] = issuer
+    before = launch.lab.get(f"{DATA}/config/{CONFIG}").decode()
+    config = yaml.safe_load(before)
+    config["gateway"] |= gateway
+    reconfigure(launch, upstream, yaml.safe_dump(config, sort_keys=False))
+    return before
+
+
+def reconfigure(launch: Launch, upstream: ControlPlane, config: str) -> None:
+    """Start the operator again with another file, and return when it works. Raises NeverReady."""
     launch.lab.kill(NAME)
-    launch.config(CONFIG, yaml.safe_dump(config, sort_keys=False))
+    launch.config(CONFIG, config)
     # What it said before would be taken for a sign that it works.
     upstream.patch(Ref(GATEWAY_CLASS, CLASS_NAME), {"status": {"conditions": []}}, subresource="status")
     launch.lab.restart(NAME)

@@ -46,24 +46,24 @@ class Crowd:
         _all(HttpProxy.create, self.proxies)
 
     def wait_settled(self, within: float) -> None:
-        """Return when each of them is programmed and has its certificates.
+        """Return when each of them is programmed, and every certificate that was asked for is there.
 
         Raises:
-            NeverReady: not within that many seconds; says how many are.
+            NeverReady: not within that many seconds; says what is missing.
         """
-        deadline, below = Deadline.after(within), self._customer.below
+        upstream, downstream, customer = self._customer.upstream, self._customer.downstream, self._customer
+        lacking = ""
 
-        def programmed() -> bool:
-            return self._count(self._customer.upstream.list(kinds.HTTP_PROXY, self._customer.namespace), "Programmed")
+        def settled() -> bool:
+            nonlocal lacking
+            proxies = _count(upstream.list(kinds.HTTP_PROXY, customer.namespace), "Programmed")
+            asked = downstream.list(kinds.CERTIFICATE, customer.below)
+            ready = _count(asked, "Ready")
+            lacking = f"{proxies} proxies are programmed, {ready} of {len(asked)} certificates are there"
+            return proxies >= len(self) and ready == len(asked)
 
-        def certified() -> bool:
-            return self._count(self._customer.downstream.list(kinds.CERTIFICATE, below), "Ready")
-
-        for what, there in (("programmed", programmed), ("with certificates", certified)):
-            wait_until(f"{len(self.proxies)} proxies {what}", there, deadline=deadline, every=0.5)
-
-    def _count(self, found: Sequence[Manifest], condition: str) -> bool:
-        return len(found) >= len(self.proxies) and all(is_true(one, condition) for one in found)
+        what = f"{len(self)} proxies programmed, with certificates"
+        wait_until(what, settled, deadline=within, every=0.5, last=lambda: lacking)
 
     def remove(self, within: float) -> None:
         """Delete them all, and return when nothing of them is left.
@@ -88,6 +88,10 @@ class Crowd:
                 deadline=deadline,
                 every=0.5,
             )
+
+
+def _count(found: Sequence[Manifest], condition: str) -> int:
+    return sum(is_true(one, condition) for one in found)
 
 
 class ManyNames:

@@ -7,14 +7,18 @@ from edgegate.clock import wait_until
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
-from edgegate.components import operator
+from edgegate.components import dns, operator
 from edgegate.components.cert_manager import Issuer
 from edgegate.components.launch import Launch
+from edgegate.edge.customer import Customer
+from edgegate.edge.tenant import tls_secret
 from edgegate.edge.zone import Zone
 from edgegate.errors import NotShown, PlaneRefused
 
 REFERENCE = ("reference-operator", "operator-faults", "error-page")
 REAL = ("real-operator",)
+SHARED = "shared-certificate"
+"""Secret with the one certificate of `sharing_certificate`."""
 ADMISSION = (kinds.ADMISSION_BINDING, kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
 """What makes a control plane ask an operator, or its rules, before it stores an object."""
 
@@ -60,11 +64,28 @@ class Operator:
     @contextmanager
     def issuing_by(self, issuer: Issuer) -> Iterator[None]:
         """Let another issuer than the usual one give certificates while a block runs; it is restarted for that."""
-        operator.issue_by(self._launch, self._upstream, issuer.name)
+        with self._configured({"clusterIssuerMap": {**operator.issuers(), "auto": issuer.name}}):
+            yield
+
+    @contextmanager
+    def sharing_certificate(self, customer: Customer) -> Iterator[None]:
+        """Let one certificate serve all canonical names of a customer while a block runs, as a wildcard does.
+
+        It is restarted for that. Whoever has a hundred proxies would wait for a hundred certificates else. The customer
+        must have something already: the namespace on the edge cluster has labels that only the operator knows.
+        """
+        names = [f"*.{dns.EDGE_ZONE}"]
+        customer.downstream.apply(tls_secret(customer.below, SHARED, self._launch.authority.issue(names)))
+        with self._configured({"defaultListenerTLSSecretName": SHARED}):
+            yield
+
+    @contextmanager
+    def _configured(self, gateway: Manifest) -> Iterator[None]:
+        before = operator.configure(self._launch, self._upstream, gateway)
         try:
             yield
         finally:
-            operator.issue_by(self._launch, self._upstream, operator.issuers()["auto"])
+            operator.reconfigure(self._launch, self._upstream, before)
 
     @contextmanager
     def without_admission(self, namespace: str, dry_run: Callable[[], object], within: float) -> Iterator[None]:

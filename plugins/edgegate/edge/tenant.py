@@ -67,7 +67,7 @@ class Tenant:
     def add_host(self, authority: Authority, label: str) -> str:
         """Give the tenant's Gateway one more HTTPS listener and return its host, which is below the tenant's own."""
         host = f"{label}.{self.host}"
-        self._plane.apply(_tls_secret(self.namespace, label, authority.issue([host])))
+        self._plane.apply(tls_secret(self.namespace, label, authority.issue([host])))
         self._set_listeners([*_listeners(self.namespace), _listener(label, 443, host, secret=label)])
         return host
 
@@ -110,7 +110,7 @@ def build(namespace: str, plane: ControlPlane, lab: Lab, authority: Authority) -
     ports = [{"name": "http", "port": 80, "protocol": "TCP"}]
     plane.apply(
         *without_selector(namespace, "origin", lab.net.lab_ip, ports, target_port=port),
-        _tls_secret(namespace, "site", authority.issue([host_of(namespace)])),
+        tls_secret(namespace, "site", authority.issue([host_of(namespace)])),
         _gateway(namespace),
         _route(namespace),
     )
@@ -173,7 +173,8 @@ def _rule(headers: dict[str, str]) -> Manifest:
     return rule
 
 
-def _tls_secret(namespace: str, name: str, pair: KeyPair) -> Manifest:
+def tls_secret(namespace: str, name: str, pair: KeyPair) -> Manifest:
+    """Return the Secret of a certificate, as listeners refer to it."""
     data = {
         "tls.crt": base64.b64encode(pair.certificate).decode(),
         "tls.key": base64.b64encode(pair.key).decode(),
