@@ -144,7 +144,9 @@ def judge(
         load: how busy the machine was in all; what a course knows about its own steps is better.
         explain: tells for what a stage waited.
     """
-    found = [_missing(stage, lacking) for stage, lacking in _lacking(courses).items()]
+    missing = _lacking(courses)
+    held_up = _held_up(missing, explain or {})
+    found = [_missing(stage, lacking, held_up) for stage, lacking in missing.items()]
     for stage, budget in budgets.stages.items():
         times = [(one.seconds, course) for course in courses if (one := course.time(stage)) is not None]
         for measure, fewest in FEWEST.items():
@@ -219,13 +221,23 @@ def _lacking(courses: Sequence[Course]) -> dict[Stage, list[Course]]:
     return {stage: lacking for stage in Stage if (lacking := [one for one in courses if stage in one.missing])}
 
 
-def _missing(stage: Stage, lacking: list[Course]) -> Judgement:
+def _held_up(missing: Mapping[Stage, list[Course]], explain: Explain) -> str:
+    """Return what the first of the stages that never came waits for: the others wait for it."""
+    for stage, lacking in missing.items():
+        waited = _waited(lacking[0], stage, explain)
+        return f"; {stage} waits for {waited}" if waited else ""
+    return ""
+
+
+def _missing(stage: Stage, lacking: list[Course], held_up: str) -> Judgement:
     told = []
     for course in lacking[:NAMED]:
         last = course.times[-1] if course.times else None
         told.append(f"{course.subject} ({f'last seen: {last.describe()}' if last else 'nothing was seen of it'})")
     more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-    return Judgement(stage, "all", None, None, len(lacking), right=False, ate=f"never came for {', '.join(told)}{more}")
+    return Judgement(
+        stage, "all", None, None, len(lacking), right=False, ate=f"never came for {', '.join(told)}{more}{held_up}"
+    )
 
 
 def _measure(
@@ -264,16 +276,16 @@ def _own_limit(step: StageTime, measure: str, budgets: Budgets, limit: float) ->
 
 def _tell(course: Course, step: StageTime, allowed: float, explain: Explain, load: MachineLoad | None) -> str:
     ate = f"{step.stage} ate it for {course.subject}: {show_duration(step.own)} after {step.after}"
-    waited = _waited(course, step, explain)
+    waited = _waited(course, step.stage, explain)
     busy = step.own_load or step.load or load
     parts = [f"{ate} instead of {show_duration(allowed)}", f"waited for {waited}" if waited else ""]
     return "; ".join(part for part in (*parts, busy.describe() if busy else "") if part)
 
 
-def _waited(course: Course, step: StageTime, explain: Explain) -> str:
-    if step.stage not in explain:
+def _waited(course: Course, stage: Stage, explain: Explain) -> str:
+    if stage not in explain:
         return ""
     try:
-        return explain[step.stage](course)
+        return explain[stage](course)
     except EnvironmentFault as fault:
         return f"something that could not be asked: {fault}"

@@ -119,8 +119,8 @@ SCAN_ALL = _fault("scan-all", "each look at a Gateway reads all of them, 5 ms ea
 CERTIFICATE_FIRST = _fault(
     "certificate-first", "names get their records 3 s after their certificates were asked for (#261, negative caching)"
 )
-LOOK_UP_REMEMBERED = _fault(
-    "look-up-remembered", "a Domain that was looked up before its zone was served is looked up again an hour later"
+ZONES_REMEMBERED = _fault(
+    "zones-remembered", "a Gateway goes on with the zones that there were when it came; later ones do not help"
 )
 ERROR_PAGE_UNESCAPED = _fault(
     "error-page-unescaped", "percent signs of the branded error page reach Envoy as commands (#243)"

@@ -143,12 +143,6 @@ def test_a_zone_that_waits_for_the_delegation_has_it_looked_up_soon() -> None:
     assert shown(found)["ValidDomain"] == ("False", "InvalidApex")
 
 
-def test_fault_look_up_remembered_waits_for_its_interval() -> None:
-    looked_up = Registration([], False, NOW, NOW + 3600)
-    found = plan(Seen(fresh(), [zone("z")], remembered=True), registration=looked_up)
-    assert found.after == pytest.approx(3600)
-
-
 @pytest.mark.parametrize(
     ("name", "answer"), [("shop.test", True), ("www.shop.test", False), ("shop.co.uk", True), ("co.uk", True)]
 )

@@ -41,6 +41,16 @@ def _wrong(judged: list[Judgement]) -> dict[tuple[str, str], Judgement]:
     return {(str(one.stage), one.measure): one for one in judged if not one.right}
 
 
+def test_what_never_came_says_for_what_the_first_of_it_waits() -> None:
+    shop = course("shop", [Stamp(Stage.CREATED, 0, "watch")], [Stage.ACCEPTED, Stage.PROGRAMMED, Stage.FIRST_200])
+
+    judged = judge([shop], BUDGETS, explain={Stage.ACCEPTED: lambda _: "a queue", Stage.PROGRAMMED: lambda _: "more"})
+
+    assert {one.ate for one in judged} == {
+        "never came for shop (last seen: created after 0 ms (seen by watch)); accepted waits for a queue"
+    }
+
+
 def test_all_within_their_budgets() -> None:
     judged = judge([_shop()], BUDGETS)
 

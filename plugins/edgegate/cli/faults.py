@@ -128,7 +128,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
     ),
     "convergence-conflicts": (_defect("conflict-backoff", "Conflicting writes wait for minutes (#166)"),),
     "convergence-fresh-zone": (
-        _defect("look-up-remembered", "That a zone was not served yet is remembered for an hour"),
+        _defect("zones-remembered", "A Gateway goes on with the zones that there were when it came"),
     ),
     "convergence-hundred": (_defect("scan-all", "Each look at a Gateway reads all of them"),),
     "convergence-many-names": (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from edgegate.budgets import Budgets, Growth
+from edgegate.budgets import Budgets, Explain, Growth
 from edgegate.clock import MONOTONIC
 from edgegate.clusters import kinds
 from edgegate.clusters.changes import ObjectChanges
@@ -141,7 +141,7 @@ class Convergence:
         Raises:
             ProbesTooCostly: the probes may have slowed what they looked at.
         """
-        gate.stages(*self.clocks, budgets=budgets, explain=self._waits.explain if self._waits else None)
+        gate.stages(*self.clocks, budgets=budgets, explain=self._explain)
         self._judge_cost(gate)
 
     def judge_growth(self, gate: Gate, few: Sequence[str], many: Sequence[str], allowed: Growth) -> None:
@@ -156,9 +156,13 @@ class Convergence:
         Raises:
             ProbesTooCostly: as `judge`.
         """
-        gate.stages(*self.clocks)
+        gate.stages(*self.clocks, explain=self._explain)
         gate.growth([self._by_host[host] for host in few], [self._by_host[host] for host in many], allowed)
         self._judge_cost(gate)
+
+    @property
+    def _explain(self) -> Explain | None:
+        return self._waits.explain if self._waits else None
 
     def _judge_cost(self, gate: Gate) -> None:
         gate.note(f"probes and watches took {self.cost:.1%} of one processor")

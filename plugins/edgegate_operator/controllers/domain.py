@@ -28,8 +28,6 @@ class Seen:
     """The Domain."""
     zones: list[Obj] = field(default_factory=list)
     """DNSZones of the namespace for the same name."""
-    remembered: bool = False
-    """Whether a look-up counts for its whole interval, whatever it was made before: the fault `look-up-remembered`."""
 
     @property
     def status(self) -> Obj:
@@ -156,8 +154,7 @@ def _next_look(seen: Seen, status: Obj, times: Times, now: float) -> float | Non
 
 def _is_urgent(seen: Seen) -> bool:
     """Return whether a zone of ours is ready, and only the Domain's name servers are not known yet."""
-    ready = any(conditions.is_true(zone, "Programmed") for zone in seen.zones)
-    return ready and not seen.remembered and not seen.status.get("nameservers")
+    return any(conditions.is_true(zone, "Programmed") for zone in seen.zones) and not seen.status.get("nameservers")
 
 
 def _asked_before(seen: Seen, last: float) -> bool:
@@ -207,7 +204,7 @@ def _gather(site: Site, request: Request) -> Seen | None:
     if domain is None or "deletionTimestamp" in domain["metadata"]:
         return None
     zones = [zone for zone in site.up(DNS_ZONE).all(request.namespace) if _is_of(zone, domain)]
-    return Seen(domain, zones, remembered=site.settings.has(faults.LOOK_UP_REMEMBERED))
+    return Seen(domain, zones)
 
 
 def _is_of(zone: Obj, domain: Obj) -> bool:

@@ -67,6 +67,12 @@ def _is_given_up(seen: Seen, given_up: set[str]) -> bool:
     return uid in given_up
 
 
+def _as_remembered(seen: Seen, memory: dict[str, Seen]) -> Seen:
+    """Return what is seen, but with the zones of the first look; the defect `zones-remembered`."""
+    first = memory.setdefault(seen.gateway["metadata"]["uid"], seen)
+    return replace(seen, domains=first.domains, zones=first.zones)
+
+
 def _claims(site: Site, gateway: Obj) -> list[Obj]:
     """Return the claims of the host names that a Gateway declares, and those that it holds."""
     space = site.settings.gateway.downstream_hostname_accounting_namespace
@@ -78,7 +84,7 @@ def _claims(site: Site, gateway: Obj) -> list[Obj]:
     return list({obj["metadata"]["name"]: obj for obj in (*held, *wanted) if obj}.values())
 
 
-def _reconcile(site: Site, request: Request, do: Do, given_up: set[str]) -> Plan:
+def _reconcile(site: Site, request: Request, do: Do, given_up: set[str], memory: dict[str, Seen]) -> Plan:
     seen = _gather(site, request)
     if seen is None:
         forget(site, request)
@@ -87,6 +93,8 @@ def _reconcile(site: Site, request: Request, do: Do, given_up: set[str]) -> Plan
         return Plan()
     if do(prepare(seen, site.settings)):
         seen = _gather(site, request) or seen
+    if site.settings.has(faults.ZONES_REMEMBERED):
+        seen = _as_remembered(seen, memory)
     plan, decision = decide(seen, site.settings, time.time())
     if decision:
         record(site, seen, decision)
@@ -189,7 +197,7 @@ def controller(settings: Settings) -> Controller:
 def _controller(settings: Settings) -> Controller:
     return Controller(
         name="gateway",
-        reconcile=partial(_reconcile, given_up=set()),
+        reconcile=partial(_reconcile, given_up=set(), memory={}),
         workers=settings.gateway.max_concurrent_reconciles,
         watches=(
             Watch(Plane.UP, GATEWAY, _everybody if settings.has(faults.WAKE_EVERYBODY) else itself),
