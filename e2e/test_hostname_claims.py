@@ -2,7 +2,16 @@
 
 import pytest
 
-from edgegate import CustomerFactory, DomainFactory, Edge, HttpProxyFactory, Promises, ZoneFactory
+from edgegate import (
+    ControlPlane,
+    Customer,
+    CustomerFactory,
+    DomainFactory,
+    Edge,
+    HttpProxyFactory,
+    Promises,
+    ZoneFactory,
+)
 
 pytestmark = [
     pytest.mark.edge_gate("hostname-claims"),
@@ -15,7 +24,29 @@ def test_two_customers_want_the_same(
     edge: Edge, customers: CustomerFactory, domain: DomainFactory, http_proxy: HttpProxyFactory, must: Promises
 ) -> None:
     """The second one is told that the name is in use and is never served; after its release he is, within seconds."""
-    first, second = customers("first"), customers("second")
+    _second_must_wait(edge, must, domain, http_proxy, customers("first"), customers("second"))
+
+
+def test_two_projects_want_the_same(
+    edge: Edge,
+    project: ControlPlane,
+    customers: CustomerFactory,
+    domain: DomainFactory,
+    http_proxy: HttpProxyFactory,
+    must: Promises,
+) -> None:
+    """The same for customers of two projects, who see nothing of each other."""
+    _second_must_wait(edge, must, domain, http_proxy, customers("first"), customers("second", project=project))
+
+
+def _second_must_wait(
+    edge: Edge,
+    must: Promises,
+    domain: DomainFactory,
+    http_proxy: HttpProxyFactory,
+    first: Customer,
+    second: Customer,
+) -> None:
     domains = [domain(customer=first)]
     domains.append(domain(domains[0].name, customer=second))
     proofs = [one.proof(edge.limits.accepted) for one in domains]

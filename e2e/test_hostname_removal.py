@@ -64,5 +64,6 @@ def test_all_is_deleted(
     proxy.delete()
     for name in (host, canonical):
         must.not_resolve(name)  # while the zone is still served
-    customer.delete_everything(edge.limits.gone)
+    login.remove(edge.limits.gone)
+    must.come(customer, "everything deleted", lambda: customer.delete_everything(edge.limits.gone))
     must.leave_nothing(customer, zone.name, canonical)

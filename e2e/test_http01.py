@@ -129,12 +129,12 @@ def test_bad_names_beside_a_good_one(
     must.serve(proxy, good, tls=True, within=edge.limits.released)
     failed = {host: proxy.customer.wait_certificate_failed(host, edge.limits.converged) for host in bad}
     gate.poison("four names lead elsewhere", live=True, evidence="; ".join(failed.values()))
-    proxy.edit(hostnames=(*bad, good, later))
-    must.resolve(later, within=edge.limits.released)
-    must.serve(proxy, later, tls=True, within=edge.limits.released)
     for host in bad:
         must.serve(proxy, host)
         must.report(proxy, host, "CertificateReady", status="False", reason="ProvisioningFailed")
+    proxy.edit(hostnames=(*bad, good, later))
+    must.resolve(later, within=edge.limits.released)
+    must.serve(proxy, later, tls=True, within=edge.limits.released)
     kept_elsewhere.lead(edge.dns, edge.site.address, *bad)
     for host in bad:
         must.serve(proxy, host, tls=True)

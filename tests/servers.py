@@ -107,12 +107,14 @@ def accept(listener: socket.socket, script: Script) -> None:
 
 
 @contextmanager
-def origin_process(marker: str, *, listen: str = "127.0.0.1", cert: Path | None = None) -> Iterator[OriginProcess]:
+def origin_process(
+    marker: str, *more: str, listen: str = "127.0.0.1", cert: Path | None = None
+) -> Iterator[OriginProcess]:
     """Run an origin server as a process of its own, ready when the block begins and gone when it ends."""
     port = free_port()
     words = [sys.executable, "-m", "edgegate.components.origin_server", "--listen", f"{listen}:{port}"]
     certificate = ["--cert", str(cert)] if cert else []
-    with subprocess.Popen([*words, "--marker", marker, *certificate]) as process:
+    with subprocess.Popen([*words, "--marker", marker, *certificate, *more]) as process:
         probe = HttpProbe(listen.strip("[]"), "ready.example", port=port, tls=cert is not None)
         wait_until("origin server", lambda: probe.get().status, deadline=5.0)
         yield OriginProcess(process, port)

@@ -8,6 +8,7 @@ from edgegate.report.gate import Gate, inconclusive
 from edgegate.stages import Stage
 
 if TYPE_CHECKING:
+    from edgegate.clusters.plane import ControlPlane
     from edgegate.edge import Edge
     from edgegate.edge.crowd import ManyNames, Quarrel
     from edgegate.edge.customer import Customer
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Apply",
     "Backend",
+    "ControlPlane",
     "CrowdFactory",
     "Customer",
     "CustomerFactory",
@@ -92,6 +94,7 @@ __all__ = [
 _LATE = {
     "Apply": "edgegate.fixtures.objects",
     "Backend": "edgegate.edge.http_proxy",
+    "ControlPlane": "edgegate.clusters.plane",
     "CrowdFactory": "edgegate.fixtures.crowd",
     "Customer": "edgegate.edge.customer",
     "CustomerFactory": "edgegate.fixtures.proxies",

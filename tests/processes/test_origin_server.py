@@ -87,6 +87,25 @@ def test_signal_ends_it_well(number: signal.Signals) -> None:
         assert running.process.wait(5) == 0
 
 
+def test_a_host_may_have_a_status_of_its_own() -> None:
+    with origin_process("old", "--answer", "gone.example=404", "--answer", "ill.example=503") as running:
+        asked = {
+            host: HttpProbe("127.0.0.1", host, port=running.port).get("/.well-known/acme-challenge/x").status
+            for host in ("gone.example", "ill.example", "well.example")
+        }
+    assert asked == {"gone.example": 404, "ill.example": 503, "well.example": 200}
+
+
+@pytest.mark.parametrize("answer", ["gone.example", "=404", "gone.example=soon", "gone.example=99"])
+def test_a_status_that_is_none_is_refused(answer: str) -> None:
+    words = [sys.executable, "-m", "edgegate.components.origin_server", "--listen", "127.0.0.1:0", "--marker", "a"]
+
+    done = subprocess.run([*words, "--answer", answer], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert f"'{answer}' is not HOST=STATUS, as in old.example=404" in done.stderr
+
+
 @pytest.mark.parametrize("listen", ["8080", ":8080", "127.0.0.1:http"])
 def test_wrong_address_is_refused(listen: str) -> None:
     words = [sys.executable, "-m", "edgegate.components.origin_server", "--listen", listen, "--marker", "a"]

@@ -87,6 +87,12 @@ def test_keys_below_a_prefix_are_copied_and_no_others(etcd: ThreadingHTTPServer)
     }
 
 
+def test_a_plane_has_namespaces_of_its_own(etcd: ThreadingHTTPServer) -> None:
+    Etcd.keys = {b"/t/namespaces/kube-system": b"1", b"/t/namespaced": b"2"}
+    assert _copy(etcd, "/t", "/p") == 1
+    assert b"/p/namespaces/kube-system" not in Etcd.keys
+
+
 def test_values_are_bytes_and_may_be_empty(etcd: ThreadingHTTPServer) -> None:
     Etcd.keys = {b"/t/binary\xff": bytes(range(256)), b"/t/empty": b""}
     _copy(etcd, "/t", "/p")

@@ -31,9 +31,6 @@ def _defect(name: str, what: str, keyword: str = "") -> Fault:
     return Fault(name, what, operator=(name,), keyword=keyword)
 
 
-_CHALLENGES = "through or everywhere or behind"
-"""The scenarios of `http01` in which a challenge must come through."""
-
 FAULTS: Mapping[str, Sequence[Fault]] = {
     "oidc-isolation": (
         Fault(
@@ -59,7 +56,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
             "oidc-fail-open", "While a login policy is held, its route answers without login", "policy_before_secret"
         ),
         _defect("no-oidc-guard", "A policy is put on the edge without its Secret (#194)", "policy_before_secret"),
-        _defect("held-for-ever", "A held policy is not released when its Secret comes (#95)"),
+        _defect("held-for-ever", "A held policy is not released when its Secret comes (#95)", "secret"),
         _defect("policy-not-withdrawn", "A policy stays when its Secret is deleted (#194)", "secret_deleted"),
         _defect("withdrawal-before-hold", "A policy leaves before its routes are held (#194)", "secret_deleted"),
         _defect("secret-never-let-go", "The Secret of a deleted policy cannot be deleted any more", "taken_away"),
@@ -85,8 +82,10 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("duplicate-domain-admitted", "A second Domain of a name is not refused (#86)", "twice"),
     ),
     "http01": (
-        _defect("wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)", _CHALLENGES),
-        _defect("solver-over-tls", "Challenges are answered over HTTPS only (#261)", _CHALLENGES),
+        _defect(
+            "wrong-solver-plane", "The solver hangs on a Gateway of the other plane (#261)", "through or everywhere"
+        ),
+        _defect("solver-over-tls", "Challenges are answered over HTTPS only (#261)", "behind_redirect"),
         _defect(
             "solver-behind-login", "Challenges of a Gateway with login are sent to login (#261)", "behind_redirect"
         ),

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 import httpx
 
+OWN = "/namespaces/"
+"""What a control plane makes for itself: a plane is told from another by its namespace kube-system."""
 _PAGE = 200
 
 
 def copy_prefix(url: str, source: str, target: str) -> int:
-    """Copy the keys and return how many there were.
+    """Copy the keys, all but those that each control plane has of its own, and return how many there were.
 
     Raises:
         httpx.HTTPError: etcd refused or did not answer.
@@ -22,6 +24,8 @@ def copy_prefix(url: str, source: str, target: str) -> int:
     copied = 0
     with httpx.Client(base_url=url, timeout=30, trust_env=False) as etcd:
         for key, value in _pairs(etcd, f"{source}/".encode()):
+            if key.startswith(f"{source}{OWN}".encode()):
+                continue
             moved = target.encode() + key[len(source) :]
             _ask(etcd, "put", {"key": _text(moved), "value": _text(value)})
             copied += 1

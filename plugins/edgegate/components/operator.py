@@ -35,7 +35,7 @@ CONFIG = "operator.yaml"
 _FAULTS = "operator.faults"
 ERROR_PAGE = "error-page.html"
 """File of the lab with the page of the edge's own errors."""
-REISSUANCE = {"retryInterval": "40s", "maxRetries": 3}
+REISSUANCE = {"retryInterval": "25s", "maxRetries": 3}
 """How a failed certificate is tried anew; production's interval of 5 min is cut short."""
 RETRIES = [{"until": "5s", "interval": "1s"}, {"until": "8760h", "interval": "5m"}]
 """When a Domain is tried again. Production's 5 s for 5 min, then 1 min, then 5 min, is cut short."""
@@ -169,18 +169,34 @@ def configure(launch: Launch, upstream: ControlPlane, gateway: Manifest) -> str:
     before = launch.lab.get(f"{DATA}/config/{CONFIG}").decode()
     config = yaml.safe_load(before)
     config["gateway"] |= gateway
-    reconfigure(launch, upstream, yaml.safe_dump(config, sort_keys=False))
+    reconfigure(launch, yaml.safe_dump(config, sort_keys=False), upstream)
     return before
 
 
-def reconfigure(launch: Launch, upstream: ControlPlane, config: str) -> None:
-    """Start the operator again with another file, and return when it works. Raises NeverReady."""
+def serve(launch: Launch, *projects: ControlPlane) -> None:
+    """Let our operator serve these projects, the first one among them, and no others; returns when it works again.
+
+    Raises:
+        NeverReady: it does not work within a minute.
+    """
+    names = {plane.name: PROJECT if plane.name == control_plane.UPSTREAM.name else plane.name for plane in projects}
+    config = yaml.safe_load(launch.lab.get(f"{DATA}/config/{CONFIG}"))
+    config["projects"] = [
+        {"name": name, "kubeconfig": f"{DATA}/secrets/{plane}.kubeconfig"} for plane, name in names.items()
+    ]
+    reconfigure(launch, yaml.safe_dump(config, sort_keys=False), *projects)
+
+
+def reconfigure(launch: Launch, config: str, *projects: ControlPlane) -> None:
+    """Start the operator again with another file, and return when it works for these. Raises NeverReady."""
     launch.lab.kill(NAME)
     launch.config(CONFIG, config)
     # What it said before would be taken for a sign that it works.
-    upstream.patch(Ref(GATEWAY_CLASS, CLASS_NAME), {"status": {"conditions": []}}, subresource="status")
+    for plane in projects:
+        plane.patch(Ref(GATEWAY_CLASS, CLASS_NAME), {"status": {"conditions": []}}, subresource="status")
     launch.lab.restart(NAME)
-    wait_for_class(upstream)
+    for plane in projects:
+        wait_for_class(plane)
 
 
 def issuers() -> dict[str, str]:

@@ -105,7 +105,7 @@ def _config(launch: Launch) -> Manifest:
             "enableDNSIntegration": True,
             "enableDownstreamCertificateSolver": True,
             "clusterIssuerMap": {name: issuer.name for name, issuer in cert_manager.ISSUERS.items()},
-            "certificateReissuance": {"retryInterval": "40s", "maxRetries": 3},
+            "certificateReissuance": {"retryInterval": "25s", "maxRetries": 3},
             "permittedTLSOptions": {_ISSUER_OPTION: []},
         },
         "httpProxy": {"gatewayClassName": CLASS_NAME},

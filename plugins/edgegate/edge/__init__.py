@@ -221,10 +221,10 @@ class Edge:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
         return Acme(self.opened.launch, self.downstream, self._alone)
 
-    def customer(self, name: str) -> Customer:
-        """Create a customer of the first project. Raises NotShown when this edge has no part `operator`."""
+    def customer(self, name: str, project: ControlPlane | None = None) -> Customer:
+        """Create a customer of a project, the first unless told. Raises NotShown when there is no part `operator`."""
         self.operator.check()
-        made = Customer(name, self.upstream, self.downstream)
+        made = Customer(name, project or self.upstream, self.downstream)
         made.create()
         return made
 

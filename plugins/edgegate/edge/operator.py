@@ -85,7 +85,22 @@ class Operator:
         try:
             yield
         finally:
-            operator.reconfigure(self._launch, self._upstream, before)
+            operator.reconfigure(self._launch, before, self._upstream)
+
+    @contextmanager
+    def serving(self, project: ControlPlane) -> Iterator[None]:
+        """Let it serve a further project besides the first while a block runs; it is restarted for that.
+
+        Raises:
+            NotShown: it is the real one, whose way to find projects this edge does not have.
+        """
+        if not self.choice.is_reference:
+            raise NotShown("the real operator serves one project here: it finds others by a service that is missing")
+        operator.serve(self._launch, self._upstream, project)
+        try:
+            yield
+        finally:
+            operator.serve(self._launch, self._upstream)
 
     @contextmanager
     def without_admission(self, namespace: str, dry_run: Callable[[], object], within: float) -> Iterator[None]:
