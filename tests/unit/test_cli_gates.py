@@ -256,6 +256,12 @@ def test_a_gate_is_proven_when_it_is_green_without_and_red_with_each_fault(
     assert [argv[-2:] for argv in fake.argv[1:]] == [["-k", "valid_policy"]] * 2
 
 
+def test_a_proof_on_one_edge_keeps_it(fake: FakePytest) -> None:
+    fake.reports = [GREEN, RED]
+    assert main(["prove", "--json", "--keep", "oidc-isolation"]) == 0
+    assert all("--edge-keep" in argv and "--edge-reuse" not in argv for argv in fake.argv)
+
+
 MIXED = _report("fail", _test("valid_policy[HTTPRoute]", "fail"), _test("valid_policy[Gateway]", "pass"))
 
 

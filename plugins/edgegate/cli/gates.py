@@ -71,9 +71,15 @@ def scenario_file(gate: str) -> Path:
 
 
 def run_gate(
-    gate: str, versions: Mapping[str, str], folder: Path, talk: Talk, *, options: Sequence[str] = ()
+    gate: str,
+    versions: Mapping[str, str],
+    folder: Path,
+    talk: Talk,
+    *,
+    options: Sequence[str] = (),
+    keep: bool = False,
 ) -> GateRun:
-    """Run a gate on an edge of its own with those versions, and return what it reported.
+    """Run a gate on an edge with those versions, and return what it reported.
 
     Args:
         gate: its name.
@@ -81,6 +87,7 @@ def run_gate(
         folder: the run folder.
         talk: pytest's output goes to its standard error.
         options: further arguments of pytest, such as `-k EXPRESSION`.
+        keep: use a kept edge, or keep the one that is started; otherwise it has an edge of its own.
 
     Raises:
         UnknownGate: there is none of that name.
@@ -89,7 +96,8 @@ def run_gate(
     chosen = [word for name, version in versions.items() for word in ("--edge-set", f"{name}={version}")]
     argv = [
         *(sys.executable, "-m", "pytest", str(scenario_file(gate))),
-        *("--edge-reuse", "never", "--edge-run-dir", str(folder), "-p", "no:cacheprovider"),
+        *(("--edge-keep",) if keep else ("--edge-reuse", "never")),
+        *("--edge-run-dir", str(folder), "-p", "no:cacheprovider"),
         *chosen,
         *options,
     ]
