@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgegate.components.operator_choice import NEEDED
+from edgegate.components.operator_choice import NEEDED, OperatorChoice
 from sample import Suite
 
 _CRD = """\
@@ -102,3 +102,13 @@ def test_one_word_without_the_others(suite: Suite, pytester: pytest.Pytester) ->
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --edge-operator: the real operator needs --edge-dns-operator too.*"])
+
+
+def test_another_build_uses_the_same_base_state(pytester: pytest.Pytester, crds: Path) -> None:
+    """What an edge is made of changes with the program, its CRDs and classes do not."""
+    programs = [_program(pytester.path / name, name.encode()) for name in ("one", "two")]
+    one, two = (OperatorChoice(program, program, crds) for program in programs)
+
+    assert one.digest != two.digest
+    assert one.base_digest == two.base_digest
+    assert one.base_digest != OperatorChoice(crds=crds).base_digest
