@@ -28,15 +28,16 @@ def test_growth_with_a_hundred(
     zone = dns_zone()
     few = [zone.host(f"few{number}") for number in range(PROXIES)]
     many = [zone.host(f"many{number}") for number in range(PROXIES)]
-    with edge.operator.sharing_certificate(customer), edge.convergence(customer, [*few, *many]) as watching:
-        for host in few:
-            watching.begin(http_proxy(host))
-            watching.wait(edge.limits.converged, host)
-        others = crowd(edge_slo.growth.subjects - PROXIES)
-        with gate.must(Source.STATUS, f"{len(others)} other proxies", "programmed, with certificates"):
-            others.wait_settled(edge.limits.settled)
-        for host in many:
-            watching.begin(http_proxy(host))
-            watching.wait(edge.limits.converged, host)
+    with edge.operator.sharing_certificate(customer):
+        with edge.convergence(customer, [*few, *many]) as watching:
+            for host in few:
+                watching.begin(http_proxy(host))
+                watching.wait(edge.limits.converged, host)
+            others = crowd(edge_slo.growth.subjects - PROXIES)
+            with gate.must(Source.STATUS, f"{len(others)} other proxies", "programmed, with certificates"):
+                others.wait_settled(edge.limits.settled)
+            for host in many:
+                watching.begin(http_proxy(host))
+                watching.wait(edge.limits.converged, host)
+        watching.judge_growth(gate, few, many, edge_slo.growth)
         others.remove(edge.limits.settled)
-    watching.judge_growth(gate, few, many, edge_slo.growth)

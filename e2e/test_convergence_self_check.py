@@ -27,4 +27,4 @@ def test_production_setting(
             for host in hosts:
                 watching.begin(http_proxy(host))
             watching.wait(edge.limits.converged)
-    watching.judge(gate, edge.budgets("one", setting="production"))
+        watching.judge(gate, edge.budgets("one", setting="production"))

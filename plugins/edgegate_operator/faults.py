@@ -101,7 +101,8 @@ CONNECTOR_ALWAYS_READY = _fault(
     "connector-always-ready", "a connector stays Ready although its Lease has expired (#167)"
 )
 CONFLICT_BACKOFF = _fault(
-    "conflict-backoff", "each write insists on the version it has seen, and conflicts wait 5 s, 10 s, … minutes (#166)"
+    "conflict-backoff",
+    "each write insists on the version it has seen, and conflicts wait 5 s, 10 s, … (#166)",
 )
 ADDRESS_LATE = _fault("address-late", "the canonical host name gets its address 65 s after the Gateway was made (#292)")
 SOLVER_BEHIND_LOGIN = _fault(
@@ -117,7 +118,7 @@ WAKE_EVERYBODY = _fault(
 )
 SCAN_ALL = _fault("scan-all", "each look at a Gateway reads all of them, 5 ms each: cost grows with their number")
 CERTIFICATE_FIRST = _fault(
-    "certificate-first", "names get their records 3 s after their certificates were asked for (#261, negative caching)"
+    "certificate-first", "names get their records 10 s after their certificates were asked for (#261, negative caching)"
 )
 ZONES_REMEMBERED = _fault(
     "zones-remembered", "a Gateway goes on with the zones that there were when it came; later ones do not help"

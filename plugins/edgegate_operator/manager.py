@@ -82,7 +82,7 @@ class Manager:
     def _runner(self, controller: Controller) -> Runner:
         insists = self.settings.has(faults.CONFLICT_BACKOFF)
         backoff = Backoff(5, 1000) if insists else controller.backoff
-        queue: WorkQueue[Request] = WorkQueue(controller.name, backoff, self.metrics)
+        queue: WorkQueue[Request] = WorkQueue(controller.name, backoff, self.metrics, stubborn=insists)
         executor = Executor(controller.name, insists=insists)
 
         def reconcile(request: Request) -> float | None:

@@ -109,3 +109,14 @@ def test_waits_and_work_are_measured(family: str) -> None:
     queue.done("a", 0.2)
     assert f'{family}_bucket{{controller="things",name="things",le="0.1"}} 0' in metrics.text()
     assert f'{family}_bucket{{controller="things",name="things",le="0.25"}} 1' in metrics.text()
+
+
+def test_fault_conflict_backoff_lets_no_event_shorten_a_wait() -> None:
+    clock, metrics = Time(), Metrics()
+    queue: WorkQueue[str] = WorkQueue("things", Backoff(5, 1000), metrics, clock, stubborn=True)
+    queue.retry("a")
+    queue.add("a")
+    queue.add("b")
+    assert queue.get() == "b"
+    clock.now += 5
+    assert queue.get() == "a"

@@ -12,7 +12,7 @@ from edgegate_operator.settings import Settings
 
 CLASS_AGAIN = 30.0
 """Seconds until we look again for a class that is missing; its arrival wakes us too."""
-FLOOR, LATE, RECORDS_LATE = 60.0, 65.0, 3.0
+FLOOR, LATE, RECORDS_LATE = 60.0, 65.0, 10.0
 """Seconds, of the faults `requeue-floor`, `address-late` and `certificate-first`."""
 
 

@@ -31,9 +31,25 @@ class WorkQueue(Generic[K]):
     """Keys in order of arrival. A key that is being worked on comes again only when that work is done."""
 
     def __init__(
-        self, name: str, backoff: Backoff, metrics: Metrics, clock: Callable[[], float] = time.monotonic
+        self,
+        name: str,
+        backoff: Backoff,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        stubborn: bool = False,
     ) -> None:
+        """Begin empty.
+
+        Args:
+            name: in metrics.
+            backoff: waits after failures.
+            metrics: where it counts.
+            clock: what waits run by.
+            stubborn: whether a key that failed waits for its time whatever happens; only a defect wants that.
+        """
         self.name, self._backoff, self._metrics, self._clock = name, backoff, metrics, clock
+        self._stubborn = stubborn
         self._ready: deque[K] = deque()
         self._since: dict[K, float] = {}
         self._working: set[K] = set()
@@ -57,7 +73,7 @@ class WorkQueue(Generic[K]):
             self._add(key)
 
     def _add(self, key: K) -> None:
-        if self._shut or key in self._since:
+        if self._shut or key in self._since or (self._stubborn and key in self._failures and key in self._due):
             return
         self._since[key] = self._clock()
         self._metrics.add("workqueue_adds_total", name=self.name, controller=self.name)
