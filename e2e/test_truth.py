@@ -47,12 +47,17 @@ def test_listener_without_host_name(
 
 
 def test_class_of_somebody_else(
-    edge: Edge, customer: Customer, apply: Apply, customer_gateway: GatewayFactory, must: Promises
+    edge: Edge,
+    customer: Customer,
+    apply: Apply,
+    dns_zone: ZoneFactory,
+    customer_gateway: GatewayFactory,
+    must: Promises,
 ) -> None:
     """A Gateway of a class that the operator does not manage is refused, and is not served in any case."""
     name = f"foreign-{secrets.token_hex(3)}"
     apply(gateway_class(name, ours=False), to=edge.upstream)
-    gateway = customer_gateway("foreign", f"foreign.{customer.namespace}.test", class_name=name)
+    gateway = customer_gateway("foreign", dns_zone().host("foreign"), class_name=name)
 
     def dry_run() -> None:
         customer.dry_run(gateway.manifest)
