@@ -1,13 +1,16 @@
 """A customer's login policy for an HTTPProxy, and the Secret that it needs, both in the customer's namespace."""
 
 import base64
+from contextlib import suppress
 
 from edgegate.clusters import kinds
-from edgegate.clusters.plane import Manifest
+from edgegate.clusters.kinds import Ref
+from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.oidc_policy import CALLBACK, LOGOUT, SECRET_KEY, Target, accepted
+from edgegate.errors import NeverReady
 from edgegate.records import Answer
 from edgegate.report.gate import Gate
 
@@ -69,12 +72,8 @@ class CustomerLogin:
         self._plane.wait(self.secret, lambda found: found is None, what=what, within=within)
 
     def remove(self, within: float) -> None:
-        """Delete both and return when they are gone.
-
-        The Secret goes first: whether one goes whose policy is gone is the promise of one scenario, not of each.
-        """
-        self._plane.delete_and_wait(self.secret, within=within)
-        self._plane.delete_and_wait(self.ref, within=within)
+        """Delete both and return when they are gone."""
+        remove_with_secret(self._plane, self.ref, self.secret, within)
 
     def wait_held(self, within: float) -> Manifest:
         """Return the policy's `Accepted` condition as soon as it says that the Secret is waited for.
@@ -123,3 +122,15 @@ class CustomerLogin:
 def reason(policy: Manifest | None) -> str:
     """Return the reason of a policy's `Accepted` condition; empty while there is none."""
     return str((accepted(policy) or {}).get("reason", ""))
+
+
+def remove_with_secret(plane: ControlPlane, policy: Ref, secret: Ref, within: float) -> None:
+    """Delete a policy and its Secret, and return when they are gone.
+
+    The Secret goes first: whether one goes whose policy is gone is the promise of one scenario, not of each. So is the
+    way back: an operator that does not withdraw the policy of a Secret that goes lets that go only after the policy.
+    """
+    with suppress(NeverReady):
+        plane.delete_and_wait(secret, within=within / 2)
+    plane.delete_and_wait(policy, within=within)
+    plane.delete_and_wait(secret, within=within)

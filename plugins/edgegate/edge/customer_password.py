@@ -7,7 +7,7 @@ import secrets
 from edgegate.clusters import kinds
 from edgegate.clusters.plane import Manifest
 from edgegate.edge.asking import wait_for_answer
-from edgegate.edge.customer_login import HELD, reason
+from edgegate.edge.customer_login import HELD, reason, remove_with_secret
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.oidc_policy import accepted
 from edgegate.records import Answer
@@ -43,9 +43,8 @@ class CustomerPassword:
         self._plane.create(self.secret.manifest(type="Opaque", data={KEY: line}))
 
     def remove(self, within: float) -> None:
-        """Delete both and return when they are gone; the Secret first, as `CustomerLogin.remove`."""
-        self._plane.delete_and_wait(self.secret, within=within)
-        self._plane.delete_and_wait(self.ref, within=within)
+        """Delete both and return when they are gone."""
+        remove_with_secret(self._plane, self.ref, self.secret, within)
 
     def wait_held(self, within: float) -> Manifest:
         """Return the policy as soon as it says that its Secret is waited for. Raises NeverReady."""
