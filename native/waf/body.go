@@ -34,7 +34,10 @@ func (st *stream) body(side int, part *pb.HttpBody) []answer {
 
 // end takes trailers in, which end a body too.
 func (st *stream) end(side int, out answer) []answer {
-	if h := &st.halves[side]; st.tx != nil && !h.open {
+	if st.tx == nil {
+		return []answer{out}
+	}
+	if h := &st.halves[side]; !h.open {
 		stop, err := st.finish(side)
 		if refusal := st.judge(side, stop, err); refusal != nil {
 			return refusal
@@ -61,7 +64,7 @@ func (st *stream) feed(side int, content []byte) (whole bool, err error) {
 	}
 	if room := responseLimit - before; room < int64(len(content)) {
 		content, whole = content[:room], true
-		st.counts.skipped(st.engine.policy.Name, "response-size")
+		st.skipped("response-size")
 	}
 	_, _, err = st.tx.WriteResponseBody(content)
 	return whole, err
@@ -106,7 +109,7 @@ func (st *stream) judge(side int, stop *types.Interruption, err error) []answer 
 	}
 	st.verdict.Reason = err.Error()
 	if st.engine.policy.Mode != enforce {
-		st.counts.skipped(st.engine.policy.Name, err.Error())
+		st.skipped(err.Error())
 		st.halves[request].open, st.halves[response].open = true, true
 		return nil
 	}
@@ -149,6 +152,13 @@ func (st *stream) hold(side int, out answer, size int) []answer {
 	return ready
 }
 
+// skipped counts that something passed unseen, or was seen in part.
+func (st *stream) skipped(reason string) {
+	if !st.has(silentBypass) {
+		st.counts.skipped(st.engine.policy.Name, reason)
+	}
+}
+
 func (st *stream) release(h *half) {
 	st.gate.held.Add(-h.waiting)
 	h.waiting = 0
@@ -180,6 +190,6 @@ func (st *stream) close() {
 	st.counts.request(v.Policy, v.Verdict)
 	st.verdicts.write(*v)
 	if err := st.tx.Close(); err != nil {
-		st.counts.skipped(v.Policy, "close")
+		st.skipped("close")
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/corazawaf/coraza/v3/experimental/plugins"
 	"github.com/corazawaf/coraza/v3/experimental/plugins/plugintypes"
@@ -15,7 +17,7 @@ import (
 // limits say what one request, and all of them, may cost.
 type limits struct {
 	text, upload, held int64
-	time               time.Duration
+	time, wait         time.Duration // of a processor, and for it
 	turns              int
 }
 
@@ -38,11 +40,11 @@ func newGate(l limits) *gate {
 	return &gate{limits: l, turn: make(chan struct{}, l.turns)}
 }
 
-// budget is the time of one request: from its first wait for a turn, as far as it waits or is evaluated.
+// budget is the processor time of one request. Time on the clock would refuse the harmless on a busy machine.
 type budget struct {
 	left  time.Duration
-	until atomic.Int64 // when the evaluation that is under way has to end, in Unix nanoseconds
-	over  atomic.Bool
+	until time.Duration // when the evaluation that is under way has to end, by its thread's clock
+	over  bool
 }
 
 // Coraza takes no context; its rules ask whether the time is over, see rules.go.
@@ -58,10 +60,16 @@ func (overBudgetOperator) Evaluate(tx plugintypes.TransactionState, _ string) bo
 		return false
 	}
 	b := found.(*budget)
-	if !b.over.Load() && time.Now().UnixNano() > b.until.Load() {
-		b.over.Store(true)
-	}
-	return b.over.Load()
+	b.over = b.over || threadTime() > b.until
+	return b.over
+}
+
+// threadTime is how long the calling thread has had a processor.
+func threadTime() time.Duration {
+	const ofThread = 3 // CLOCK_THREAD_CPUTIME_ID
+	var now syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, ofThread, uintptr(unsafe.Pointer(&now)), 0)
+	return time.Duration(now.Nano())
 }
 
 func init() {
@@ -72,9 +80,7 @@ func init() {
 
 // evaluate runs rules when it is their turn. A client that goes away while it waits gives its place up.
 func (g *gate) evaluate(ctx context.Context, b *budget, rules func() error) error {
-	began := time.Now()
-	defer func() { b.left -= time.Since(began) }()
-	ctx, cancel := context.WithTimeout(ctx, b.left)
+	ctx, cancel := context.WithTimeout(ctx, g.limits.wait)
 	defer cancel()
 	select {
 	case g.turn <- struct{}{}:
@@ -82,11 +88,16 @@ func (g *gate) evaluate(ctx context.Context, b *budget, rules func() error) erro
 		return errTime
 	}
 	defer func() { <-g.turn }()
-	b.until.Store(began.Add(b.left).UnixNano())
+	// The clock is the thread's, so the rules must stay on it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began := threadTime()
+	defer func() { b.left -= threadTime() - began }()
+	b.until = began + b.left
 	if err := rules(); err != nil {
 		return err
 	}
-	if b.over.Load() {
+	if b.over {
 		return errTime
 	}
 	return nil

@@ -15,11 +15,14 @@ const (
 	sharedExcludes = "exclusions-leak"  // the exclusions of one policy hold for all
 	frozenByOne    = "frozen-by-one"    // one policy with a bad directive keeps all from changing
 	blocksObserved = "observe-enforced" // Observe blocks
+	streamsHeld    = "streams-held"     // what has no end is held until its end
+	silentBypass   = "silent-bypass"    // what passes unseen is not counted
 )
 
 func faultNames() []string {
 	return []string{
 		enforceIgnored, emptyError, truncatedBody, stalePolicy, sharedExcludes, frozenByOne, blocksObserved,
+		streamsHeld, silentBypass,
 	}
 }
 

@@ -112,10 +112,13 @@ func (st *stream) requestHeaders(in *pb.ProcessingRequest, headers *pb.HttpHeade
 	}
 	st.begin(attributes["source.address"].GetStringValue(), attributes["request.protocol"].GetStringValue())
 	defaults := st.readHeaders(headers.GetHeaders().GetHeaders())
+	if st.has(streamsHeld) {
+		defaults.endless = false
+	}
 	// What has no end, or cannot be read, is not waited for.
 	now := headers.GetEndOfStream() || defaults.endless || st.halves[request].mode == off
 	if defaults.endless && !headers.GetEndOfStream() {
-		st.counts.skipped(engine.policy.Name, "stream")
+		st.skipped("stream")
 	}
 	stop, err := st.evaluate(func() (*types.Interruption, error) {
 		if found := st.tx.ProcessRequestHeaders(); found != nil || !now {
@@ -227,9 +230,10 @@ func (st *stream) responseHeaders(headers *pb.HttpHeaders) []answer {
 		if found := st.tx.ProcessResponseHeaders(code, st.protocol); found != nil {
 			return found, nil
 		}
-		inspect = !headers.GetEndOfStream() && st.tx.IsResponseBodyAccessible() && st.tx.IsResponseBodyProcessable()
+		processable := st.tx.IsResponseBodyProcessable() || st.has(streamsHeld)
+		inspect = !headers.GetEndOfStream() && st.tx.IsResponseBodyAccessible() && processable
 		if inspect && encoded {
-			st.counts.skipped(st.engine.policy.Name, "encoded")
+			st.skipped("encoded")
 			inspect = false
 		}
 		if inspect {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
     from edgegate.edge.customer_password import CustomerPassword
-    from edgegate.edge.firewall import Firewall, WafPolicy
+    from edgegate.edge.firewall import Firewall
     from edgegate.edge.guard import Guard
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from edgegate.edge.origin import Origin
     from edgegate.edge.promises import Promises
     from edgegate.edge.tenant import Tenant
+    from edgegate.edge.waf_policy import WafPolicy
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.crowd import CrowdFactory
     from edgegate.fixtures.firewall import WafPolicyFactory
@@ -127,7 +128,7 @@ _LATE = {
     "Target": "edgegate.edge.oidc_policy",
     "Tenant": "edgegate.edge.tenant",
     "TenantFactory": "edgegate.fixtures.tenants",
-    "WafPolicy": "edgegate.edge.firewall",
+    "WafPolicy": "edgegate.edge.waf_policy",
     "WafPolicyFactory": "edgegate.fixtures.firewall",
     "Zone": "edgegate.edge.zone",
     "ZoneFactory": "edgegate.fixtures.proxies",

@@ -96,6 +96,8 @@ WAF_STALE_POLICY = _fault(
 )
 WAF_EXCLUSIONS_LEAK = _fault("waf-has-exclusions-leak", "what one firewall policy excludes is excluded for all")
 WAF_OBSERVE_ENFORCED = _fault("waf-has-observe-enforced", "a firewall policy that observes blocks")
+WAF_STREAMS_HELD = _fault("waf-has-streams-held", "the firewall holds events, calls and sockets until they end (#891)")
+WAF_SILENT_BYPASS = _fault("waf-has-silent-bypass", "what the firewall lets pass without having seen it is not counted")
 LEASE_REQUIRED = _fault("lease-required", "connectors are not looked at where the Lease API is missing (#160)")
 CONNECTOR_ALWAYS_READY = _fault(
     "connector-always-ready", "a connector stays Ready although its Lease has expired (#167)"

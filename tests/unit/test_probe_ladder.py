@@ -41,6 +41,17 @@ def test_what_differs(change: dict[str, object], seen: str) -> None:
     assert seen in differences(RUNG, THERE, replace(THERE, **change))  # type: ignore[arg-type]
 
 
+def test_what_may_be_reframed() -> None:
+    """Somebody on the way may send chunks in place of a length; the bytes count nevertheless."""
+    there = replace(THERE, received="POST length=3 declared=3 sha256=ab")
+    here = replace(there, declared=-1, received="POST length=3 declared=-1 sha256=ab")
+
+    assert len(differences(RUNG, there, here)) == 2
+    assert differences(RUNG, there, here, reframed=True) == []
+    short = replace(here, length=2, received="POST length=2 declared=-1 sha256=ab")
+    assert len(differences(RUNG, there, short, reframed=True)) == 2
+
+
 def test_a_documented_refusal_is_right_and_told() -> None:
     """An answer of the edge's own with the status that the limit has; the origin's own 413 is none."""
     rung = replace(RUNG, refusals=(413,))

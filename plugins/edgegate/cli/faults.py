@@ -111,6 +111,14 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("policy-status-lost", "What the edge says of a policy does not come back (#97)"),
         _defect("held-for-ever", "A policy that came before its Secret is not released (#95)", "policy_secret"),
     ),
+    "waf-transparency": (
+        _defect("waf-has-truncated-body", "Of an inspected page only the half comes (#242)", "Enforce or Observe"),
+        _defect("waf-has-streams-held", "Events, calls and sockets are held until they end", "Enforce or Observe"),
+    ),
+    "waf-limits": (
+        _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces"),
+        _defect("waf-has-silent-bypass", "What passes unseen is not counted"),
+    ),
     "waf-enforce": (
         _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces", "test_enforce"),
         _defect("waf-has-empty-error", "An attack is answered 500 without content (#242)", "test_enforce"),

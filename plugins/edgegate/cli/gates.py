@@ -35,6 +35,8 @@ GATES = {
     "hostname-removal": "test_hostname_removal.py",
     "policy-propagation": "test_policy_propagation.py",
     "waf-enforce": "test_waf_enforce.py",
+    "waf-limits": "test_waf_limits.py",
+    "waf-transparency": "test_waf_transparency.py",
 }
 """Gate to its scenario file below `e2e/`."""
 

@@ -142,6 +142,7 @@ def _firewall(artifact: Artifact, socket_of: Mapping[str, Path], folder: Path, r
         f"--fault={fault}",
         # A busy machine must not turn a verdict into a refusal.
         "--time-limit=20s",
+        "--wait-limit=30s",
     ]
 
 

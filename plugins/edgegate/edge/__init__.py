@@ -209,7 +209,7 @@ class Edge:
     @cached_property
     def firewall(self) -> Firewall:
         """What inspects requests. Raises NotShown when this edge has no part `waf`."""
-        return Firewall(self.opened.launch)
+        return Firewall(self.opened.launch, self.downstream)
 
     @cached_property
     def operator(self) -> Operator:

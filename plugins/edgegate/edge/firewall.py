@@ -1,8 +1,8 @@
-"""Firewall policies of customers, and what the firewall itself says of them, as scenarios use both."""
+"""The firewall of an edge as scenarios use it: what it says of policies, and what goes through it."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,12 +11,16 @@ import httpx
 from edgegate.clock import MONOTONIC, wait_until
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
-from edgegate.clusters.plane import Manifest
+from edgegate.clusters.plane import ControlPlane
 from edgegate.components import ladder, waf
 from edgegate.components.launch import Launch
+from edgegate.edge import attaching
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import Backend, HttpProxy
+from edgegate.edge.placements import placements
+from edgegate.edge.tenant import Tenant
+from edgegate.edge.waf_policy import WafPolicy
 from edgegate.errors import EnvironmentFault, MetricsUnreachable, NotShown, PlaneRefused
 from edgegate.probes.ladder import Body, Place, Reply, Rung, climb, differences
 from edgegate.records import Answer, Source
@@ -27,57 +31,14 @@ ATTACK = "/?q=%3Cscript%3Ealert(1)%3C/script%3E"
 TWIN = "/bytes/20000?q=a+%3C+b+and+b+%3E+c"
 """Looks like it, and is harmless; the origin answers with 20,000 bytes."""
 BLOCKED = 403
+_UNINSPECTED = "edgegate_waf_uninspected_total"
 _LINE = re.compile(r"(\w+)\{([^}]*)\} (\S+)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
+_DEFECT = "waf-has-"
+"""How the defects begin that the firewall itself can have."""
 _KIB = 1024
 PAGES = (0, 1, 32 * _KIB + 1, 200 * _KIB, 600 * _KIB)
 """Bytes of inspected pages; the rules see 512 KiB of one."""
-
-
-class WafPolicy:
-    """One TrafficProtectionPolicy; made by the fixture `waf_policy`."""
-
-    def __init__(self, name: str, customer: Customer, targets: Sequence[Ref], spec: Manifest) -> None:
-        self.customer, self.ref = customer, customer.ref(kinds.TRAFFIC_PROTECTION_POLICY, name)
-        refs = [{"group": "gateway.networking.k8s.io", "kind": one.kind.name, "name": one.name} for one in targets]
-        self.spec: Manifest = {"targetRefs": refs, **spec}
-
-    def __repr__(self) -> str:
-        return f"policy {self.ref.namespace}/{self.ref.name}"
-
-    @property
-    def manifest(self) -> Manifest:
-        """What is created."""
-        return self.ref.manifest(self.spec)
-
-    def create(self) -> None:
-        """Create it."""
-        self.customer.upstream.create(self.manifest)
-
-    def edit(self, **changes: object) -> int:
-        """Let the customer want something else, such as `mode`; return the generation that has it."""
-        self.spec |= changes
-        return int(self.customer.upstream.patch(self.ref, {"spec": changes})["metadata"]["generation"])
-
-    def remove(self, within: float) -> None:
-        """Delete it and return when it is gone."""
-        self.customer.upstream.delete_and_wait(self.ref, within=within)
-
-    def wait_told(self, condition: str, status: str, within: float, *, reason: str = "") -> Manifest:
-        """Return the policy as soon as it says so of its present generation, for every target. Raises NeverReady."""
-
-        def told(found: Manifest | None) -> bool:
-            generation = (found or {}).get("metadata", {}).get("generation")
-            seen = [
-                one
-                for ancestor in ((found or {}).get("status") or {}).get("ancestors") or []
-                for one in ancestor.get("conditions") or []
-                if one["type"] == condition and one.get("observedGeneration") == generation
-            ]
-            return bool(seen) and all(one["status"] == status and reason in ("", one["reason"]) for one in seen)
-
-        what = f"{self!r} says {condition}={status} {reason}".strip()
-        return self.customer.upstream.wait(self.ref, told, what=what, within=within) or {}
 
 
 @dataclass(frozen=True)
@@ -95,7 +56,7 @@ class Flip:
 class Firewall:
     """The firewall of one edge."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, plane: ControlPlane) -> None:
         """Take what is needed to ask it.
 
         Raises:
@@ -103,7 +64,7 @@ class Firewall:
         """
         if waf.NAME not in launch.parts:
             raise NotShown("this edge was made without the part 'waf', so nobody inspects requests in it")
-        self._launch = launch
+        self._launch, self._plane = launch, plane
         self._url = f"{waf.admin_url(launch.lab.net)}/metrics"
 
     @property
@@ -117,11 +78,13 @@ class Firewall:
         Raises:
             MetricsUnreachable: it does not answer.
         """
+        return self._count(name, {"namespace": policy.customer.below, "name": policy.ref.name, **labels})
+
+    def _count(self, name: str, wanted: Mapping[str, str]) -> float:
         try:
             text = httpx.get(self._url, timeout=5).raise_for_status().text
         except httpx.HTTPError as error:
             raise MetricsUnreachable(self._url, reason=str(error)) from error
-        wanted = {"namespace": policy.customer.below, "name": policy.ref.name, **labels}
         for line in text.splitlines():
             found = _LINE.fullmatch(line)
             if found and found[1] == name and wanted.items() <= dict(_LABEL.findall(found[2])).items():
@@ -191,8 +154,48 @@ class Firewall:
             if right.error:
                 raise EnvironmentFault(f"the origin failed at '{rung.name}': {right.describe()}")
             # Envoy sends what passes a firewall of this kind in chunks, see docs/waf.md.
-            found = [one for one in differences(rung, right, seen) if not one.startswith("Content-Length")]
+            found = differences(rung, right, seen, reframed=True)
             gate.check(Source.TRAFFIC, rung.name, "as at the origin", "; ".join(found) or "the same", right=not found)
+
+    def guard(self, tenant: Tenant, mode: str, within: float) -> None:
+        """Let the requests of a tenant go through it, without an operator; return when they do.
+
+        Args:
+            tenant: whose route.
+            mode: `Enforce`, `Observe` or `Disabled`.
+            within: seconds for all of it.
+
+        Raises:
+            NeverReady: attacks are not answered as the mode has it.
+        """
+        net = self._launch.lab.net
+        defects = [name.removeprefix(_DEFECT) for name in self._launch.operator.faults if name.startswith(_DEFECT)]
+        attaching.have_faults(waf.admin_url(net), defects)
+        # First enforcing, whatever is asked for: by that it is seen that requests go through it.
+        attaching.tell(waf.admin_url(net), tenant, "Enforce")
+        self._plane.apply(*attaching.objects(tenant, net))
+        if "enforce-ignored" not in defects:
+            attaching.wait_answered(tenant, BLOCKED, within)
+        attaching.tell(waf.admin_url(net), tenant, mode)
+        if mode != "Enforce":
+            attaching.wait_answered(tenant, 200, within)
+
+    def judge_limits(self, gate: Gate, tenant: Tenant) -> None:
+        """Place attacks and leaks around each limit, and add to the gate what is not as documented, or not counted."""
+        program = self._launch.artifacts[ladder.NAME].binary(ladder.NAME)
+        edge = Place(f"{tenant.site.address}:443", tenant.host, tenant.site.ca)
+        rows = []
+        for one in placements():
+            labels = {"namespace": tenant.namespace, "name": attaching.POLICY, "reason": one.reason}
+            before = self._count(_UNINSPECTED, labels) if one.reason else 0.0
+            (seen,) = climb(program, edge, [one.rung])
+            rows.append([one.rung.name, seen.status, one.reason or "inspected"])
+            gate.check(Source.TRAFFIC, one.rung.name, one.status, seen.describe(), right=seen.status == one.status)
+            if one.reason:
+                counted = self._count(_UNINSPECTED, labels) - before
+                what = f"counted as {one.reason}"
+                gate.check(Source.DATA_PLANE, one.rung.name, what, f"counted {counted:g} times", right=counted > 0)
+        gate.table("attacks and leaks around the limits", ["what", "answered", "seen by the rules"], rows)
 
     def attack(self, proxy: HttpProxy, host: str) -> Answer:
         """Return what an attack on a proxy is answered."""

@@ -79,7 +79,15 @@ class Ladder:
         here = climb(self._program, edge, rungs)
         return [Climbed(*three) for three in zip(rungs, there, here, strict=True)]
 
-    def judge(self, gate: Gate, tenant: Tenant, *, limit: int | None = None, refusals: Sequence[int] = ()) -> None:
+    def judge(
+        self,
+        gate: Gate,
+        tenant: Tenant,
+        *,
+        limit: int | None = None,
+        refusals: Sequence[int] = (),
+        reframed: bool = False,
+    ) -> None:
         """Climb every rung, and add whatever does not come out as it went in to the gate.
 
         Args:
@@ -87,13 +95,14 @@ class Ladder:
             tenant: one that is served by the ladder's origin.
             limit: bytes of a further limit that somebody on the way has; sizes around it are climbed too.
             refusals: statuses by which a request that is longer than that may be refused.
+            reframed: whether somebody on the way may send in chunks what came with a length.
 
         Raises:
             EnvironmentFault, CommandFailed: as `climb`.
         """
         climbed = self.climb(tenant, transparency(limit=limit, refusals=refusals))
         for one in climbed:
-            seen = "; ".join(differences(one.rung, one.there, one.here))
+            seen = "; ".join(differences(one.rung, one.there, one.here, reframed=reframed))
             gate.check(Source.TRAFFIC, one.rung.name, "as at the origin", seen or "the same", right=not seen)
         over = refused([one.rung for one in climbed], [one.here for one in climbed])
         told = f", of which {len(over)} were refused as documented: {', '.join(over)}" if over else ""

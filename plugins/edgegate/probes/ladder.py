@@ -6,9 +6,10 @@ exchanges; here they are described, and the two sights of each compared.
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ MATTER = (
     "vary",
 )
 """Headers that must be the origin's."""
+_DECLARED = re.compile(r" declared=-?\d+")
 PROMPT = 2.0
 """Seconds in which the first of some slow events must be there; source: the operator's reliability list."""
 
@@ -191,18 +193,21 @@ def climb(program: Path, place: Place, rungs: Sequence[Rung], *, at_once: int = 
     return [Sight.of(line) for line in done.stdout.splitlines()]
 
 
-def differences(rung: Rung, there: Sight, here: Sight) -> list[str]:
+def differences(rung: Rung, there: Sight, here: Sight, *, reframed: bool = False) -> list[str]:
     """Return how an exchange through the edge differs from the same one at the origin; empty when it does not.
 
     Args:
         rung: the exchange.
         there: what the client saw at the origin.
         here: what it saw through the edge.
+        reframed: whether somebody on the way may send in chunks what came with a length.
     """
     if here.status in rung.refusals and not here.received and not here.error:
         return []
     if here.error or (there.received and not here.received):
         return [f"{here.describe()} instead of {there.describe()}"]
+    if reframed:
+        there, here = (replace(one, declared=-1, received=_DECLARED.sub("", one.received)) for one in (there, here))
     pairs: list[tuple[str, object, object]] = [
         ("status", there.status, here.status),
         ("Content-Length", there.declared, here.declared),

@@ -26,6 +26,8 @@ DEFECTS = {
     faults.WAF_STALE_POLICY: "stale-policy",
     faults.WAF_EXCLUSIONS_LEAK: "exclusions-leak",
     faults.WAF_OBSERVE_ENFORCED: "observe-enforced",
+    faults.WAF_STREAMS_HELD: "streams-held",
+    faults.WAF_SILENT_BYPASS: "silent-bypass",
 }
 """Faults that the firewall itself has, by what it calls them."""
 

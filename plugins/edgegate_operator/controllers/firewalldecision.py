@@ -121,7 +121,7 @@ def _attachment(seen: Seen, kind: str, target: str, policy: str) -> Obj:
     processor = {
         "backendRefs": [reference],
         # Longer than the firewall's own limit, so that it is the firewall that answers.
-        "messageTimeout": "5s",
+        "messageTimeout": "15s",
         "failOpen": False,
         "processingMode": {
             "request": {"body": "FullDuplexStreamed", "attributes": ATTRIBUTES},
