@@ -101,7 +101,7 @@ def test_issuer_that_does_not_exist(
     gateway = customer_gateway("shop", bad, good, issuers={bad: "nobody", good: "auto"})
     gateway.create()
     must.resolve(good, within=edge.limits.released)
-    must.secure(good, within=edge.limits.released)
+    must.secure(good, within=edge.limits.converge)  # a whole issuance; the floor that would hold it is a minute
     must.resolve(bad, within=edge.limits.released)
     waiting = customer.certificate_of(bad)
     gate.poison(
