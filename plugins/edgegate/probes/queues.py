@@ -110,18 +110,15 @@ class Queues:
         return read(answer.text)
 
     def waited(self, *names: str) -> str:
-        """Return what some controllers made their objects wait for; a text in any case, for a person.
+        """Return what some controllers made their objects wait for, the longest wait first; a text in any case.
 
         Raises:
             MetricsUnreachable: as `reading`.
         """
         now = self.reading()
-        told = [
-            text
-            for name in names
-            if name in now
-            for text in now[name].since(self._first.get(name, Queue())).describe(name)
-        ]
+        since = {name: now[name].since(self._first.get(name, Queue())) for name in names if name in now}
+        longest = sorted(since, key=lambda name: since[name].wait(), reverse=True)
+        told = [text for name in longest for text in since[name].describe(name)]
         return "; ".join(told) or f"nothing that the queues of {', '.join(names)} show"
 
 
