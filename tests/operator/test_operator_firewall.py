@@ -55,6 +55,16 @@ def test_the_oldest_counts_and_an_invalid_one_silences_nobody() -> None:
     assert f"httproute/{BELOW}/shop/" not in told(seen(*policies), faults.INVALID_SHADOWS)
 
 
+def test_faults_turn_the_order_round() -> None:
+    both = seen(tpp("gate"), tpp("own", "HTTPRoute", "other"))
+    assert told(both, faults.WAF_GATEWAY_FIRST)[f"httproute/{BELOW}/other/"] == f"{BELOW}/gate"
+    two = seen(tpp("old"), tpp("new", created=LATER))
+    assert told(two)[f"httproute/{BELOW}/shop/"] == f"{BELOW}/old"
+    assert told(two, faults.WAF_NEWEST_WINS)[f"httproute/{BELOW}/shop/"] == f"{BELOW}/new"
+    open_one = [s.obj for s in decided(both, faults.WAF_FAIL_OPEN).steps if isinstance(s, Apply)][-1]
+    assert open_one["spec"]["extProc"][0]["failOpen"] is True
+
+
 def test_a_policy_is_told_with_its_generation_and_all_its_fields() -> None:
     policy = tpp("a", levels={"blocking": 2, "detection": 3}, samplingPercentage=10)
     policy["metadata"]["generation"] = 4

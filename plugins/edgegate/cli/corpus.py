@@ -80,7 +80,8 @@ def _shown(result: Result) -> RenderableType:
     data = result.as_data()
     took = ", ".join(f"{door} {seconds} s" for door, seconds in data["seconds"].items())
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    caption = f"{versions} · {took} · verdict {data['verdict']}"
+    cost = ", ".join(f"{name} {value}" for name, value in result.cost.items())
+    caption = f"{versions} · {took} · {cost} · verdict {data['verdict']}"
     shown = Table("family", "as expected", "ignored", "failed", "blocked at level 1", caption=caption)
     for one in result.families():
         shown.add_row(one.name, str(one.passed), str(one.ignored), str(one.failed), str(one.blocked))

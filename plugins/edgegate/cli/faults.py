@@ -115,6 +115,11 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("waf-has-truncated-body", "Of an inspected page only the half comes (#242)", "Enforce or Observe"),
         _defect("waf-has-streams-held", "Events, calls and sockets are held until they end", "Enforce or Observe"),
     ),
+    "waf-precedence": (
+        _defect("waf-gateway-first", "A Gateway's policy beats a route's", "route"),
+        _defect("waf-newest-wins", "Of two policies the newest is carried out", "older"),
+    ),
+    "waf-outage": (_defect("waf-fail-open", "While the firewall is gone, attacks pass"),),
     "waf-limits": (
         _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces"),
         _defect("waf-has-silent-bypass", "What passes unseen is not counted"),

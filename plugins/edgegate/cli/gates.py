@@ -36,6 +36,8 @@ GATES = {
     "policy-propagation": "test_policy_propagation.py",
     "waf-enforce": "test_waf_enforce.py",
     "waf-limits": "test_waf_limits.py",
+    "waf-outage": "test_waf_outage.py",
+    "waf-precedence": "test_waf_precedence.py",
     "waf-transparency": "test_waf_transparency.py",
 }
 """Gate to its scenario file below `e2e/`."""

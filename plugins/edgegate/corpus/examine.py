@@ -1,12 +1,13 @@
 """Examine a rule set: its own regression tests by the rules that match, ours by what is blocked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgegate.artifacts import Artifact
 from edgegate.corpus import ftw, ignores
 from edgegate.corpus.cases import Case, Corpus
+from edgegate.corpus.cost import measure
 from edgegate.corpus.judge import UNSEEN, case_verdict, control, rule_faults, verdict_faults
 from edgegate.corpus.policies import DETECT, ENFORCE
 from edgegate.corpus.result import Outcome, Result
@@ -80,7 +81,8 @@ def examine(
             say(f"{door}: {len(sent.cases)} cases")
             runs[door] = run(running, door, sent.cases)
             say(f"{door}: {runs[door].requests} requests in {runs[door].seconds:.1f} s")
-        return _result(running, sent, runs, controls)
+        say("cost")
+        return replace(_result(running, sent, runs, controls), cost=measure(running).as_data())
 
 
 def _result(running: Rig, sent: Material, runs: Mapping[str, Run], controls: list[str]) -> Result:

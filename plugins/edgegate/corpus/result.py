@@ -63,6 +63,8 @@ class Result:
     """Door to the seconds that the corpus took."""
     empty: tuple[str, ...] = ()
     """Files of the corpus without a test."""
+    cost: Mapping[str, float] = field(default_factory=dict)
+    """What the firewall costs, see `cost`."""
 
     @property
     def failed(self) -> bool:
@@ -94,6 +96,7 @@ class Result:
             "stale ignores": list(self.stale),
             "empty files": list(self.empty),
             "seconds": {door: round(took, 2) for door, took in self.seconds.items()},
+            "cost": dict(self.cost),
             "families": [vars(one) for one in self.families()],
         }
 

@@ -41,6 +41,12 @@ class Rig:
     """What runs, by the names of the pins."""
     firewall: "subprocess.Popen[bytes]"
     """Its process."""
+    admin: Path
+    """The socket of its admin interface."""
+
+    def metrics(self) -> str:
+        """Return its metrics; empty when it does not answer."""
+        return _get(self.admin, "/metrics")[1].decode()
 
 
 @contextmanager
@@ -87,7 +93,9 @@ def rig(
         _wait(start, "origin", within, socket_of["origin"].exists)
         _wait(start, "envoy", within, lambda: _get(socket_of["admin"], "/ready")[0] == 200)
         versions = {name: artifact.version for name, artifact in artifacts.items()}
-        yield Rig(doors, socket_of["none"], folder / "verdicts.jsonl", rules, versions, firewall)
+        yield Rig(
+            doors, socket_of["none"], folder / "verdicts.jsonl", rules, versions, firewall, socket_of["waf-admin"]
+        )
 
 
 class _Starter:

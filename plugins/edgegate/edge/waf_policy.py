@@ -1,7 +1,9 @@
 """Firewall policies of customers, as scenarios hold them."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
+from edgegate.clock import wait_until
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import Manifest
@@ -36,6 +38,12 @@ class WafPolicy:
     def remove(self, within: float) -> None:
         """Delete it and return when it is gone."""
         self.customer.upstream.delete_and_wait(self.ref, within=within)
+
+    def wait_older(self) -> None:
+        """Return once an object that is created now is younger: control planes write whole seconds."""
+        created = self.customer.upstream.get(self.ref) or {}
+        born = datetime.fromisoformat(created["metadata"]["creationTimestamp"])
+        wait_until("a younger second", lambda: (datetime.now(UTC) - born).total_seconds() >= 2, deadline=5, every=0.1)
 
     def wait_told(self, condition: str, status: str, within: float, *, reason: str = "") -> Manifest:
         """Return the policy as soon as it says so of its present generation, for every target. Raises NeverReady."""

@@ -7,7 +7,7 @@ there before the first request comes, and a route that loses its policy keeps an
 from dataclasses import dataclass, field
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.controllers.trafficprotection import EDGE, is_inverted, policies_by_age, winners
+from edgegate_operator.controllers.trafficprotection import EDGE, is_inverted, policies_by_age
 from edgegate_operator.core.firewall import InForce
 from edgegate_operator.core.plan import Apply, Plan, Plane, Status, Step, removal
 from edgegate_operator.kinds import (
@@ -63,12 +63,13 @@ def held_by(seen: Seen, settings: Settings) -> Held:
             found.setdefault(target, policy["metadata"]["name"])
         return {target: name for target, name in found.items() if not is_inverted(_named(seen, name))}
     # In the order of age, so that of two sections of one target the older policy counts.
-    by_age = winners(seen.policies)
+    valid = [one for one in policies_by_age(seen.policies) if not is_inverted(one)]
+    if settings.has(faults.WAF_NEWEST_WINS):
+        valid.reverse()
     held: Held = {}
-    for policy in policies_by_age(seen.policies):
-        for (kind, name, _), winner in by_age.items():
-            if winner == policy["metadata"]["name"]:
-                held.setdefault((kind, name), winner)
+    for policy in valid:
+        for ref in _refs(policy):
+            held.setdefault((ref["kind"], ref["name"]), policy["metadata"]["name"])
     return held
 
 
@@ -81,11 +82,13 @@ def _named(seen: Seen, name: str) -> Obj:
     return next(one for one in seen.policies if one["metadata"]["name"] == name)
 
 
-def governing(seen: Seen, held: Held) -> dict[str, str]:
+def governing(seen: Seen, held: Held, settings: Settings) -> dict[str, str]:
     """Return the policy of each route: its own, else that of the first of its Gateways that has one."""
     found = {}
     for route, gateways in seen.routes.items():
         candidates = [("HTTPRoute", route), *(("Gateway", name) for name in gateways)]
+        if settings.has(faults.WAF_GATEWAY_FIRST):
+            candidates.reverse()
         policy = next((held[target] for target in candidates if target in held), None)
         if policy is not None:
             found[route] = policy
@@ -99,7 +102,7 @@ def config_for(seen: Seen, settings: Settings) -> Obj:
     empty = {"name": f"{seen.space}/{NOBODYS}", "mode": DISABLED}
     routes = [
         {"prefix": f"httproute/{seen.space}/{route}/", "policy": f"{seen.space}/{policy}"}
-        for route, policy in sorted(governing(seen, held).items())
+        for route, policy in sorted(governing(seen, held, settings).items())
     ]
     rest = {"prefix": f"httproute/{seen.space}/", "policy": empty["name"]}
     return {"policies": [*mine, empty], "routes": [*routes, rest]}
@@ -114,7 +117,7 @@ def _policy(seen: Seen, name: str) -> Obj:
     return own | {key: rules[key] for key in ("paranoiaLevels", "scoreThresholds", "ruleExclusions") if key in rules}
 
 
-def _attachment(seen: Seen, kind: str, target: str, policy: str) -> Obj:
+def _attachment(seen: Seen, kind: str, target: str, policy: str, *, fail_open: bool) -> Obj:
     """Return what makes the proxy send the requests of a target to the firewall."""
     labels = names.provenance(seen.project, TRAFFIC_PROTECTION_POLICY, seen.namespace, policy) | {LABEL: "true"}
     reference = {"group": BACKEND.group, "kind": BACKEND.kind, "name": BACKEND_NAME}
@@ -122,7 +125,7 @@ def _attachment(seen: Seen, kind: str, target: str, policy: str) -> Obj:
         "backendRefs": [reference],
         # Longer than the firewall's own limit, so that it is the firewall that answers.
         "messageTimeout": "15s",
-        "failOpen": False,
+        "failOpen": fail_open,
         "processingMode": {
             "request": {"body": "FullDuplexStreamed", "attributes": ATTRIBUTES},
             "response": {"body": "FullDuplexStreamed"},
@@ -185,7 +188,11 @@ def decide(seen: Seen, told: dict[str, InForce], settings: Settings, now: float)
     """Return what is attached to the edge, and what is said of it, once the firewall has been told."""
     held = held_by(seen, settings)
     active = {target: name for target, name in held.items() if _named(seen, name)["spec"].get("mode") != DISABLED}
-    wanted = [_attachment(seen, kind, target, policy) for (kind, target), policy in sorted(active.items())]
+    fail_open = settings.has(faults.WAF_FAIL_OPEN)
+    wanted = [
+        _attachment(seen, kind, target, policy, fail_open=fail_open)
+        for (kind, target), policy in sorted(active.items())
+    ]
     kept = {one["metadata"]["name"] for one in wanted}
     steps: list[Step] = [Apply(Plane.DOWN, _backend(seen, settings.firewall))] if wanted else []
     steps += [Apply(Plane.DOWN, one) for one in wanted]

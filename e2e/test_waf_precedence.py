@@ -1,0 +1,54 @@
+"""Of several firewall policies the right one acts: a route's before its Gateway's, and of two the oldest."""
+
+import pytest
+
+from edgegate import Edge, Gate, HttpProxyFactory, Promises, Source, WafPolicyFactory
+
+pytestmark = [
+    pytest.mark.edge_gate("waf-precedence"),
+    pytest.mark.edge_exclusive,
+    pytest.mark.edge_parts("operator", "waf"),
+]
+
+
+def test_route_before_its_gateway(
+    edge: Edge, gate: Gate, must: Promises, http_proxy: HttpProxyFactory, waf_policy: WafPolicyFactory
+) -> None:
+    """A route that only observes is not blocked by its Gateway's policy; when its own goes, the Gateway's acts."""
+    proxy, limit = http_proxy(), edge.limits.released
+    host = proxy.canonical(limit)
+    must.serve(proxy, host)
+    before = edge.firewall.harmless(proxy, host)
+    waf_policy(proxy, name="a-gateway", mode="Enforce")
+    with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "403 by the Gateway's policy"):
+        edge.firewall.wait_status(proxy, host, 403, limit)
+    own = waf_policy(proxy, proxy.route, name="b-route", mode="Observe")
+    must.come(own, "Accepted=True", lambda: own.wait_told("Accepted", "True", limit))
+    with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "200, for the route's policy observes"):
+        edge.firewall.wait_status(proxy, host, 200, limit)
+    edge.firewall.judge_modes(gate, proxy, host, before, blocked=False)
+    own.remove(limit)
+    with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "403 by the Gateway's policy again"):
+        edge.firewall.wait_status(proxy, host, 403, limit)
+
+
+def test_older_of_two(
+    edge: Edge, gate: Gate, must: Promises, http_proxy: HttpProxyFactory, waf_policy: WafPolicyFactory
+) -> None:
+    """The oldest policy for a target acts, and the other one says so; when it goes, the other one acts."""
+    proxy, limit = http_proxy(), edge.limits.released
+    host = proxy.canonical(limit)
+    must.serve(proxy, host)
+    before = edge.firewall.harmless(proxy, host)
+    older = waf_policy(proxy, name="z-older", mode="Enforce")
+    with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "403 by the older policy"):
+        edge.firewall.wait_status(proxy, host, 403, limit)
+    older.wait_older()
+    newer = waf_policy(proxy, name="a-newer", mode="Observe")
+    must.come(
+        newer, "Accepted=False Conflicted", lambda: newer.wait_told("Accepted", "False", limit, reason="Conflicted")
+    )
+    edge.firewall.judge_modes(gate, proxy, host, before, blocked=True)
+    older.remove(limit)
+    with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "200, for the other policy observes"):
+        edge.firewall.wait_status(proxy, host, 200, limit)
