@@ -134,10 +134,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("waf-has-exclusions-leak", "One policy's exclusions hold for all", "exclusions"),
         _defect("waf-invalid-shadows", "An invalid older policy silences a valid one", "invalid"),
     ),
-    "convergence-burst": (
-        _defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),
-        _defect("agent-saturation", "Each change of a record writes its whole zone again, slowly (#291, #292)"),
-    ),
+    "convergence-burst": (_defect("slow-worker", "One worker looks at all Gateways, half a second each (#291)"),),
     "convergence-conflicts": (_defect("conflict-backoff", "Conflicting writes wait for minutes (#166)"),),
     "convergence-fresh-zone": (
         _defect("zones-remembered", "A Gateway goes on with the zones that there were when it came"),
