@@ -73,7 +73,9 @@ func run(ctx context.Context, o options) error {
 	}
 	service := newService(rules, newGate(o.limits), verdicts, faults)
 	if o.policies != "" {
-		go service.watch(ctx, o.policies, 100*time.Millisecond)
+		// Before it listens: fifty policies take seconds, and nobody is to be refused meanwhile who has one.
+		seen := service.look(o.policies, "")
+		go service.watch(ctx, o.policies, seen, 100*time.Millisecond)
 	}
 	listener, err := listen(o.listen)
 	if err != nil {

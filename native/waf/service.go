@@ -170,9 +170,8 @@ func share(policies []Policy) []Policy {
 	return shared
 }
 
-// watch applies a file whenever its content changes; a file that cannot be read changes nothing.
-func (s *service) watch(ctx context.Context, path string, every time.Duration) {
-	last := ""
+// watch applies a file whenever its content is another than the last one; one that cannot be read changes nothing.
+func (s *service) watch(ctx context.Context, path, last string, every time.Duration) {
 	for {
 		last = s.look(path, last)
 		select {

@@ -356,7 +356,7 @@ func TestWatchedFileIsApplied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policies.json")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go s.watch(ctx, path, time.Millisecond)
+	go s.watch(ctx, path, "", time.Millisecond)
 	for _, text := range []string{`{"policies": [{"name": "x/y", "generation": 1, "mode": "Disabled"}]}`, `{"policies": [`} {
 		if err := replace(path, []byte(text)); err != nil {
 			t.Fatal(err)
