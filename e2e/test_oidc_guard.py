@@ -121,6 +121,7 @@ def test_login_is_taken_away(
     policy.delete()
     must.come(policy, "gone", lambda: policy.wait_gone(edge.limits.gone))
     must.serve(guarded, host)
+    must.never_come(policy.secret, "gone with the policy", lambda: policy.wait_secret_gone(edge.limits.settle))
     policy.delete_secret()
     if not must.come(policy.secret, "gone", lambda: policy.wait_secret_gone(edge.limits.gone)):
         policy.free_secret()

@@ -22,7 +22,7 @@ def test_created_in_order(
 ) -> None:
     """The policy is accepted where the customer looks, a visitor needs the password, and the password opens.
 
-    Where the Secret comes after the policy, it comes after that was looked at: who is quicker is no order.
+    Where the Secret comes after the policy, it comes when nobody looks at that any more: who is quicker is no order.
     """
     proxy = http_proxy(create=False)
     policy = customer_password(proxy)
@@ -30,9 +30,8 @@ def test_created_in_order(
     for one in order.split("_"):
         create[one]()
         if one == "policy" and "policy_secret" in order:
-            must.come(
-                policy, "Accepted=False with reason PendingSecret", lambda: policy.wait_held(edge.limits.accepted)
-            )
+            must.come(policy, "held as PendingSecret", lambda: policy.wait_held(edge.limits.accepted))
+            must.never_come(policy, "Accepted=True", lambda: policy.wait_told(edge.limits.settle))
     host = proxy.canonical(edge.limits.released)
     must.come(policy, "Accepted=True", lambda: policy.wait_told(edge.limits.released))
     with gate.must(Source.TRAFFIC, host, "401 without the password"):
