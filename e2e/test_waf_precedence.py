@@ -48,6 +48,9 @@ def test_older_of_two(
     must.come(
         newer, "Accepted=False Conflicted", lambda: newer.wait_told("Accepted", "False", limit, reason="Conflicted")
     )
+    must.never_come(
+        f"attack on {proxy.name}", "200", lambda: edge.firewall.wait_status(proxy, host, 200, edge.limits.settle)
+    )
     edge.firewall.judge_modes(gate, proxy, host, before, blocked=True)
     older.remove(limit)
     with gate.must(Source.TRAFFIC, f"attack on {proxy.name}", "200, for the other policy observes"):
