@@ -134,7 +134,7 @@ func (st *stream) hold(side int, out answer, size int) []answer {
 	h.held = append(h.held, out)
 	if !h.open {
 		h.waiting += int64(size)
-		if err := st.gate.hold(size); err != nil {
+		if err := st.gate.hold(size); err != nil && !st.has(noHeldLimit) {
 			if refusal := st.judge(side, nil, err); refusal != nil {
 				return refusal
 			}

@@ -16,13 +16,14 @@ const (
 	frozenByOne    = "frozen-by-one"    // one policy with a bad directive keeps all from changing
 	blocksObserved = "observe-enforced" // Observe blocks
 	streamsHeld    = "streams-held"     // what has no end is held until its end
+	noHeldLimit    = "no-held-limit"    // bodies are held whatever they take together
 	silentBypass   = "silent-bypass"    // what passes unseen is not counted
 )
 
 func faultNames() []string {
 	return []string{
 		enforceIgnored, emptyError, truncatedBody, stalePolicy, sharedExcludes, frozenByOne, blocksObserved,
-		streamsHeld, silentBypass,
+		streamsHeld, silentBypass, noHeldLimit,
 	}
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from edgegate.edge import Edge
     from edgegate.edge.crowd import ManyNames, Quarrel
     from edgegate.edge.customer import Customer
-    from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, route_with_hostnames
+    from edgegate.edge.customer_gateway import CustomerGateway, gateway_class, redirecting_route, route_with_hostnames
     from edgegate.edge.customer_login import CustomerLogin
     from edgegate.edge.customer_password import CustomerPassword
     from edgegate.edge.firewall import Firewall
@@ -89,6 +89,7 @@ __all__ = [
     "ZoneFactory",
     "gateway_class",
     "inconclusive",
+    "redirecting_route",
     "route_with_hostnames",
 ]
 
@@ -133,6 +134,7 @@ _LATE = {
     "Zone": "edgegate.edge.zone",
     "ZoneFactory": "edgegate.fixtures.proxies",
     "gateway_class": "edgegate.edge.customer_gateway",
+    "redirecting_route": "edgegate.edge.customer_gateway",
     "route_with_hostnames": "edgegate.edge.customer_gateway",
 }
 """Names whose modules are imported when they are first used, so that `pytest --help` stays quick."""

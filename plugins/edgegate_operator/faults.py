@@ -100,6 +100,7 @@ WAF_GATEWAY_FIRST = _fault("waf-gateway-first", "the firewall policy of a Gatewa
 WAF_NEWEST_WINS = _fault("waf-newest-wins", "of two firewall policies for one target the newest is carried out")
 WAF_FAIL_OPEN = _fault("waf-fail-open", "while the firewall is gone, requests pass without inspection")
 WAF_STREAMS_HELD = _fault("waf-has-streams-held", "the firewall holds events, calls and sockets until they end (#891)")
+WAF_NO_HELD_LIMIT = _fault("waf-has-no-held-limit", "the firewall holds bodies whatever they take together (#253)")
 WAF_SILENT_BYPASS = _fault("waf-has-silent-bypass", "what the firewall lets pass without having seen it is not counted")
 LEASE_REQUIRED = _fault("lease-required", "connectors are not looked at where the Lease API is missing (#160)")
 CONNECTOR_ALWAYS_READY = _fault(

@@ -229,3 +229,9 @@ def test_log_of_a_control_plane_names_the_kind() -> None:
     assert rejections_in_log(text) == (
         Rejection("rds", "", "Only unique names\nare permitted", "2026-11-30 14:28:01.871"),
     )
+
+
+def test_memory() -> None:
+    admin = _answering(lambda request: httpx.Response(200, json={"allocated": "12345", "heap_size": "20000"}))
+
+    assert admin.allocated() == 12345

@@ -119,6 +119,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("waf-gateway-first", "A Gateway's policy beats a route's", "route"),
         _defect("waf-newest-wins", "Of two policies the newest is carried out", "older"),
     ),
+    "waf-load": (_defect("waf-has-no-held-limit", "Bodies are held whatever they take together (#253)"),),
     "waf-outage": (_defect("waf-fail-open", "While the firewall is gone, attacks pass"),),
     "waf-limits": (
         _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces"),

@@ -34,6 +34,7 @@ GATES = {
     "domain-verification": "test_domain_verification.py",
     "hostname-removal": "test_hostname_removal.py",
     "policy-propagation": "test_policy_propagation.py",
+    "waf-load": "test_waf_load.py",
     "waf-enforce": "test_waf_enforce.py",
     "waf-limits": "test_waf_limits.py",
     "waf-outage": "test_waf_outage.py",

@@ -87,3 +87,10 @@ def route_with_hostnames(customer: Customer, gateway: Ref, hostname: str) -> Man
     """Return an HTTPRoute that names its host names itself, which the edge does not support."""
     spec = {"parentRefs": [{"name": gateway.name}], "hostnames": [hostname]}
     return customer.ref(kinds.HTTP_ROUTE, "own-hostnames").manifest(spec)
+
+
+def redirecting_route(customer: Customer, gateway: Ref, name: str) -> Manifest:
+    """Return an HTTPRoute of the customer's own that needs no origin: it redirects what asks for its name as a path."""
+    elsewhere = {"type": "RequestRedirect", "requestRedirect": {"hostname": f"elsewhere.{customer.namespace}.test"}}
+    rule = {"matches": [{"path": {"type": "Exact", "value": f"/{name}"}}], "filters": [elsewhere]}
+    return customer.ref(kinds.HTTP_ROUTE, name).manifest({"parentRefs": [{"name": gateway.name}], "rules": [rule]})

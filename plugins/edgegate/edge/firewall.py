@@ -19,6 +19,8 @@ from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import Backend, HttpProxy
 from edgegate.edge.placements import placements
+from edgegate.edge.pressure import MemoryWatch, Uploads
+from edgegate.edge.proxies import Proxy
 from edgegate.edge.tenant import Tenant
 from edgegate.edge.waf_policy import WafPolicy
 from edgegate.errors import EnvironmentFault, MetricsUnreachable, NotShown, PlaneRefused
@@ -71,6 +73,14 @@ class Firewall:
     def page_origin(self) -> Backend:
         """An origin that answers with pages of any size; needs the part `ladder`."""
         return Backend(f"http://{ladder.address(self._launch.lab.net)}")
+
+    def memory(self, proxy: Proxy) -> MemoryWatch:
+        """Return what looks at the memory of firewall and proxy while a block runs."""
+        return MemoryWatch(self._launch, proxy)
+
+    def uploads(self, proxy: HttpProxy, host: str) -> Uploads:
+        """Return files for a proxy whose origin is `page_origin`."""
+        return Uploads(self._launch, proxy, host)
 
     def metric(self, name: str, policy: WafPolicy, **labels: str) -> float:
         """Return what it counts about a policy; 0 while there is nothing.

@@ -94,6 +94,10 @@ class EnvoyAdmin:
                 found[name] = int(value)
         return found
 
+    def allocated(self) -> int:
+        """Return how many bytes its heap has allocated now."""
+        return int(self._json("/memory")["allocated"])
+
     def rejected(self) -> dict[UpdateKey, int]:
         """Return how many updates were refused since the start; kinds that were never asked for are absent."""
         counts: dict[UpdateKey, int] = {}

@@ -28,6 +28,7 @@ DEFECTS = {
     faults.WAF_OBSERVE_ENFORCED: "observe-enforced",
     faults.WAF_STREAMS_HELD: "streams-held",
     faults.WAF_SILENT_BYPASS: "silent-bypass",
+    faults.WAF_NO_HELD_LIMIT: "no-held-limit",
 }
 """Faults that the firewall itself has, by what it calls them."""
 
