@@ -7,6 +7,7 @@ from edgegate import Customer, Edge, Gate, HttpProxyFactory, ZoneFactory
 pytestmark = [
     pytest.mark.edge_gate("convergence-burst"),
     pytest.mark.edge_exclusive,
+    pytest.mark.edge_by_name,
     pytest.mark.edge_parts("operator"),
     pytest.mark.timeout(300),
 ]

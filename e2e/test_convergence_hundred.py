@@ -7,6 +7,7 @@ from edgegate import CrowdFactory, Customer, Edge, Gate, HttpProxyFactory, Slo, 
 pytestmark = [
     pytest.mark.edge_gate("convergence-hundred"),
     pytest.mark.edge_exclusive,
+    pytest.mark.edge_by_name,
     pytest.mark.edge_parts("operator"),
     pytest.mark.timeout(400),
 ]

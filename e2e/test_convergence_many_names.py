@@ -29,4 +29,4 @@ def test_new_host_in_a_full_zone(
         watching.begin(http_proxy(host))
         watching.wait(edge.limits.converged)
     gate.poison(f"{NAMES:,} names in one zone, edited", live=len(names) == NAMES, evidence=f"{served:,} were served")
-    watching.judge(gate, edge.budgets("one"))
+    watching.judge(gate, edge.budgets("full-zone"))

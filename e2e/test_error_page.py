@@ -6,6 +6,7 @@ from edgegate import Customer, Edge, Gate, HttpProxyFactory, Promises, ZoneFacto
 
 pytestmark = [
     pytest.mark.edge_gate("error-page"),
+    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
     pytest.mark.timeout(300),  # where listeners are refused, each wait runs out
 ]
@@ -19,7 +20,7 @@ def test_origin_is_down(
         inconclusive("the real operator brands errors in its extension server, which the lab does not run")
     zone = dns_zone()
     down, sound = zone.host("down"), zone.host("sound")
-    with edge.guard(gate, edge.sentinel).unharmed(edge.proxy()):
+    with edge.operator.branding(), edge.guard(gate, edge.sentinel).unharmed(edge.proxy()):
         beside = http_proxy(sound)
         proxy = http_proxy(down, backend=edge.nobody)
         must.show_page(proxy, down)

@@ -19,6 +19,7 @@ from edgegate import (
 pytestmark = [
     pytest.mark.edge_gate("waf-load"),
     pytest.mark.edge_exclusive,
+    pytest.mark.edge_by_name,
     pytest.mark.edge_parts("operator", "waf", "ladder"),
     pytest.mark.timeout(420),
 ]

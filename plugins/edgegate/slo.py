@@ -15,7 +15,7 @@ OPERATORS = ("reference", "real")
 """Whose operator: ours, or the one that production runs."""
 SETTINGS = ("fast", "production")
 """With the issuer's waiting shortened, or as production has it."""
-LOADS = ("one", "burst", "fresh-zone")
+LOADS = ("one", "burst", "fresh-zone", "full-zone")
 """Subjects one after the other, twenty at once, or one together with its zone."""
 DURATION = 'a duration with a unit, as in "250ms" or "3s"'
 

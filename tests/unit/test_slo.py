@@ -65,7 +65,7 @@ CASES = {
     ),
     "load": (
         _spoiled("fast.one", "fast.two"),
-        "budget.reference.fast.two is unknown. Accepted: one of one, burst, fresh-zone.",
+        "budget.reference.fast.two is unknown. Accepted: one of one, burst, fresh-zone, full-zone.",
     ),
     "stage": (
         _spoiled("first-200", "first-201"),

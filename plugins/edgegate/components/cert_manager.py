@@ -59,7 +59,7 @@ def spec(launch: Launch) -> ProcessSpec:
         f"--metrics-listen-address={_METRICS}",
         "-v=2",
     )
-    environment = launch.environment(NAME, GOMEMLIMIT="200MiB")
+    environment = launch.environment(NAME, GOMEMLIMIT="300MiB", GOGC="300")
     ready = Ready(kind="http", address=f"http://{_METRICS}/metrics", limit=60)
     return ProcessSpec(NAME, argv, env=environment, ready=ready)
 

@@ -17,7 +17,7 @@ ADMIN = "edgegate-admin"
 _MEMORY = {"GOMEMLIMIT": "800MiB", "GOGC": "200"}
 # With an operator's CRDs and customers the live heap alone comes near that limit. Measured after some hundred
 # proxies: it collected garbage all the time, and answered nobody for a minute.
-_MEMORY_WITH_OPERATOR = {**_MEMORY, "GOMEMLIMIT": "1400MiB"}
+_MEMORY_WITH_OPERATOR = {"GOMEMLIMIT": "1400MiB", "GOGC": "300"}
 
 _EVERY_PLANE = ("garbage-collector-controller", "namespace-controller")
 _WORKLOADS = (
@@ -114,7 +114,7 @@ def controller_manager(launch: Launch, plane: PlaneSpec) -> ProcessSpec:
         "--kube-api-qps=200",
         "--kube-api-burst=400",
     )
-    environment = launch.environment("kubernetes", GOMEMLIMIT="200MiB")
+    environment = launch.environment("kubernetes", GOMEMLIMIT="300MiB", GOGC="300")
     return ProcessSpec(f"kube-controller-manager-{plane.name}", argv, env=environment)
 
 

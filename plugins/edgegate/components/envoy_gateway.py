@@ -113,7 +113,8 @@ def _environment(launch: Launch) -> dict[str, str]:
         ENVOY_GATEWAY_NAMESPACE=NAMESPACE_NAME,
         SSL_CERT_FILE=TRUST,
         KUBERNETES_CLUSTER_DOMAIN=control_plane.CLUSTER_DOMAIN,
-        GOMEMLIMIT="300MiB",
+        GOMEMLIMIT="500MiB",
+        GOGC="300",
     )
 
 

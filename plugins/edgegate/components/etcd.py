@@ -24,4 +24,6 @@ def spec(launch: Launch) -> ProcessSpec:
         "--log-level=warn",
     )
     ready = Ready(kind="http", address=f"{CLIENT_URL}/readyz", limit=30)
-    return ProcessSpec(name=NAME, argv=argv, env=launch.environment("etcd", GOMEMLIMIT="300MiB"), ready=ready)
+    return ProcessSpec(
+        name=NAME, argv=argv, env=launch.environment("etcd", GOMEMLIMIT="400MiB", GOGC="300"), ready=ready
+    )

@@ -8,7 +8,9 @@ from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import dns, operator
+from edgegate.components.bring_up import plane_of
 from edgegate.components.cert_manager import Issuer
+from edgegate.components.control_plane import DOWNSTREAM
 from edgegate.components.launch import Launch
 from edgegate.edge.customer import Customer
 from edgegate.edge.tenant import tls_secret
@@ -78,6 +80,17 @@ class Operator:
         customer.downstream.apply(tls_secret(customer.below, SHARED, self._launch.authority.issue(names)))
         with self._configured({"defaultListenerTLSSecretName": SHARED}):
             yield
+
+    @contextmanager
+    def branding(self) -> Iterator[None]:
+        """Let the edge's own errors have a page while a block runs; it is restarted for that."""
+        page = operator.error_page_settings(self._launch, enabled=True)
+        downstream = plane_of(self._launch, DOWNSTREAM)
+        try:
+            with self._configured({"errorPage": page}):
+                yield
+        finally:
+            downstream.delete_and_wait(operator.BRANDED, within=30)
 
     @contextmanager
     def _configured(self, gateway: Manifest) -> Iterator[None]:
