@@ -38,7 +38,7 @@ def test_etcd(made: Launch) -> None:
         "--auto-compaction-retention=5m",
         "--log-level=warn",
     )
-    assert (spec.name, spec.env["GOMEMLIMIT"]) == ("etcd", "300MiB")
+    assert (spec.name, spec.env["GOMEMLIMIT"]) == ("etcd", "400MiB")
     assert spec.ready == Ready("http", "http://127.0.0.1:2379/readyz", limit=30)
 
 

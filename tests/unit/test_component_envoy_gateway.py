@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "KUBECONFIG": "/run/edgegate/data/secrets/downstream.kubeconfig",
     "ENVOY_GATEWAY_NAMESPACE": "envoy-gateway-system",
     "KUBERNETES_CLUSTER_DOMAIN": "cluster.local",
-    "GOMEMLIMIT": "300MiB",
+    "GOMEMLIMIT": "500MiB",
 }
 
 
@@ -77,7 +77,7 @@ def test_its_configuration(lab: FakeLab, made: Launch) -> None:
             "shutdownManager": {"image": "docker.io/envoyproxy/gateway:v1.8.3"},
         },
     }
-    assert config["extensionApis"] == {"enableBackend": True}
+    assert config["extensionApis"] == {"enableBackend": True, "enableEnvoyPatchPolicy": True}
     assert config["runtimeFlags"] == {"enabled": ["XDSNameSchemeV2"]}
 
 
