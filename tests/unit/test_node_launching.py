@@ -13,7 +13,7 @@ from edgegate.lab.node.launching import Places, hostname, image_of, launch, pod_
 from node_parts import FACTS, nothing, pod
 
 NET = Network("pods", "10.88.7.129", "10.88.7.128/25", "10.96.0.10")
-PLACES = Places(Path("/root"), Path("/logs"), Path("/run/netns/pod-1"))
+PLACES = Places(Path("/pod"), Path("/logs"), Path("/run/netns/pod-1"))
 IMAGE = Image("/store/envoy", entry=("envoy",), env={"A": "1"}, files={"/share": "/store/share"})
 
 
@@ -57,13 +57,13 @@ def test_mounts_are_those_of_image_pod_and_container() -> None:
     assert made == (
         Mount("/store/envoy", "/usr/local/bin/envoy"),
         Mount("/store/share", "/share"),
-        Mount("/root/hosts", "/etc/hosts"),
-        Mount("/root/resolv.conf", "/etc/resolv.conf"),
-        Mount("/root/hostname", "/etc/hostname"),
-        Mount("/root/containers/c/termination-log", "/dev/termination-log", read_only=False),
-        Mount("/root/volumes/s", "/certs"),
-        Mount("/root/volumes/e/web-1", "/data", read_only=False),
-        Mount("/root/volumes/e", "/ro"),
+        Mount("/pod/hosts", "/etc/hosts"),
+        Mount("/pod/resolv.conf", "/etc/resolv.conf"),
+        Mount("/pod/hostname", "/etc/hostname"),
+        Mount("/pod/containers/c/termination-log", "/dev/termination-log", read_only=False),
+        Mount("/pod/volumes/s", "/certs"),
+        Mount("/pod/volumes/e/web-1", "/data", read_only=False),
+        Mount("/pod/volumes/e", "/ro"),
     )
 
 

@@ -1,5 +1,7 @@
 """The part `ladder`: an origin that answers as it is told, for exchanges of many shapes and sizes."""
 
+from pathlib import Path
+
 from edgegate.components.bring_up import Planes
 from edgegate.components.graph import Step
 from edgegate.components.launch import Launch
@@ -15,10 +17,15 @@ def address(net: LabNet) -> str:
     return f"{net.lab_ip}:{PORT}"
 
 
+def program(launch: Launch) -> Path:
+    """Return the program that is origin and client."""
+    return launch.artifacts[NAME].binary(NAME)
+
+
 def spec(launch: Launch) -> ProcessSpec:
     """Return how the origin is run."""
     listen = address(launch.lab.net)
-    argv = (str(launch.artifacts[NAME].binary(NAME)), "serve", "-listen", listen)
+    argv = (str(program(launch)), "serve", "-listen", listen)
     environment = launch.environment(NAME, GOMEMLIMIT="200MiB")
     return ProcessSpec(NAME, argv, env=environment, ready=Ready(kind="http", address=f"http://{listen}/healthz"))
 

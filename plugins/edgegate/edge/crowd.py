@@ -4,13 +4,14 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 from edgegate.clock import RESOLUTION, Deadline, wait_until
 from edgegate.clusters import kinds
-from edgegate.clusters.kinds import Ref
-from edgegate.clusters.plane import Manifest, is_true
+from edgegate.clusters.kinds import Kind, Ref
+from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.zone import Zone
@@ -82,9 +83,7 @@ class Crowd:
         ):
             wait_until(
                 f"every {kind.name} of {len(names)} proxies gone",
-                lambda plane=plane, kind=kind, space=space: names.isdisjoint(  # type: ignore[misc]
-                    one["metadata"]["name"] for one in plane.list(kind, space)
-                ),
+                partial(_without, names, plane, kind, space),
                 deadline=deadline,
                 every=0.5,
             )
@@ -92,6 +91,11 @@ class Crowd:
 
 def _count(found: Sequence[Manifest], condition: str) -> int:
     return sum(is_true(one, condition) for one in found)
+
+
+def _without(names: set[str], plane: ControlPlane, kind: Kind, space: str) -> bool:
+    """Tell whether no object of a kind in a namespace has one of these names."""
+    return names.isdisjoint(one["metadata"]["name"] for one in plane.list(kind, space))
 
 
 class ManyNames:

@@ -18,12 +18,14 @@ from edgegate.edge import attaching
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import Backend, HttpProxy
+from edgegate.edge.ladder import seen_twice
+from edgegate.edge.operator import refused
 from edgegate.edge.placements import placements
 from edgegate.edge.pressure import MemoryWatch, Uploads
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.tenant import Tenant
 from edgegate.edge.waf_policy import WafPolicy
-from edgegate.errors import EnvironmentFault, MetricsUnreachable, NotShown, PlaneRefused
+from edgegate.errors import MetricsUnreachable, NotShown
 from edgegate.probes.ladder import Body, Place, Reply, Rung, climb, differences
 from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
@@ -157,15 +159,11 @@ class Firewall:
             EnvironmentFault: the origin itself did not answer as it was told.
         """
         rungs = [Rung(f"page of {size} bytes", "/answer/a", answer=Reply(Body(size, "text/html"))) for size in PAGES]
-        program = self._launch.artifacts[ladder.NAME].binary(ladder.NAME)
-        there = climb(program, Place(ladder.address(self._launch.lab.net), host), rungs)
-        here = climb(program, Place(f"{proxy.address}:80", host), rungs)
-        for rung, right, seen in zip(rungs, there, here, strict=True):
-            if right.error:
-                raise EnvironmentFault(f"the origin failed at '{rung.name}': {right.describe()}")
+        for one in seen_twice(self._launch, Place(f"{proxy.address}:80", host), rungs):
             # Envoy sends what passes a firewall of this kind in chunks, see docs/waf.md.
-            found = differences(rung, right, seen, reframed=True)
-            gate.check(Source.TRAFFIC, rung.name, "as at the origin", "; ".join(found) or "the same", right=not found)
+            found = differences(one.rung, one.there, one.here, reframed=True)
+            seen = "; ".join(found) or "the same"
+            gate.check(Source.TRAFFIC, one.rung.name, "as at the origin", seen, right=not found)
 
     def guard(self, tenant: Tenant, mode: str, within: float) -> None:
         """Let the requests of a tenant go through it, without an operator; return when they do.
@@ -192,7 +190,7 @@ class Firewall:
 
     def judge_limits(self, gate: Gate, tenant: Tenant) -> None:
         """Place attacks and leaks around each limit, and add to the gate what is not as documented, or not counted."""
-        program = self._launch.artifacts[ladder.NAME].binary(ladder.NAME)
+        program = ladder.program(self._launch)
         edge = Place(f"{tenant.site.address}:443", tenant.host, tenant.site.ca)
         rows = []
         for one in placements():
@@ -249,19 +247,11 @@ class Firewall:
             del rule_set["paranoiaLevels"]["x-kubernetes-validations"]
         try:
             customer.upstream.patch(ref, {"spec": {"versions": without}})
-            wait_until("no rule on levels", lambda: not _refused(dry_run), deadline=within, every=0.1)
+            wait_until("no rule on levels", lambda: not refused(dry_run), deadline=within, every=0.1)
             yield
         finally:
             customer.upstream.patch(ref, {"spec": {"versions": whole}})
-            wait_until("a rule on levels again", lambda: _refused(dry_run), deadline=within, every=0.1)
-
-
-def _refused(dry_run: Callable[[], object]) -> bool:
-    try:
-        dry_run()
-    except PlaneRefused:
-        return True
-    return False
+            wait_until("a rule on levels again", lambda: refused(dry_run), deadline=within, every=0.1)
 
 
 def same(one: Answer, other: Answer) -> bool:

@@ -46,7 +46,6 @@ class Ladder:
         if ladder.NAME not in launch.parts:
             raise NotShown("this edge was made without the part 'ladder', so no origin answers as it is told")
         self._launch, self._plane = launch, plane
-        self._program = launch.artifacts[ladder.NAME].binary(ladder.NAME)
 
     def serve(self, tenant: Tenant, within: float) -> None:
         """Lead a tenant's route to the origin; return when Envoy Gateway has resolved it.
@@ -69,15 +68,8 @@ class Ladder:
             EnvironmentFault: the origin itself did not answer as it was told.
             CommandFailed: the client did not come to its end.
         """
-        origin = Place(ladder.address(self._launch.lab.net), tenant.host)
         edge = Place(f"{tenant.site.address}:443", tenant.host, tenant.site.ca)
-        direct = [replace(rung, path=rung.path.removeprefix(SECOND)) for rung in rungs]
-        there = climb(self._program, origin, direct)
-        for sight in there:
-            if sight.error:
-                raise EnvironmentFault(f"the ladder's origin failed at '{sight.name}': {sight.describe()}")
-        here = climb(self._program, edge, rungs)
-        return [Climbed(*three) for three in zip(rungs, there, here, strict=True)]
+        return seen_twice(self._launch, edge, rungs)
 
     def judge(
         self,
@@ -107,6 +99,23 @@ class Ladder:
         over = refused([one.rung for one in climbed], [one.here for one in climbed])
         told = f", of which {len(over)} were refused as documented: {', '.join(over)}" if over else ""
         gate.note(f"{len(climbed)} exchanges{told}")
+
+
+def seen_twice(launch: Launch, edge: Place, rungs: Sequence[Rung]) -> list[Climbed]:
+    """Climb every rung at the ladder's origin and then at a place of the edge, and return both sights of each.
+
+    Raises:
+        EnvironmentFault: the origin itself did not answer as it was told.
+        CommandFailed: the client did not come to its end.
+    """
+    program, origin = ladder.program(launch), Place(ladder.address(launch.lab.net), edge.host)
+    direct = [replace(rung, path=rung.path.removeprefix(SECOND)) for rung in rungs]
+    there = climb(program, origin, direct)
+    for sight in there:
+        if sight.error:
+            raise EnvironmentFault(f"the ladder's origin failed at '{sight.name}': {sight.describe()}")
+    here = climb(program, edge, rungs)
+    return [Climbed(*three) for three in zip(rungs, there, here, strict=True)]
 
 
 def _resolved(route: Manifest | None, generation: int) -> bool:

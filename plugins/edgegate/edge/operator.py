@@ -131,12 +131,12 @@ class Operator:
         try:
             for ref, one in before.items():
                 self._upstream.patch(ref, _sparing(one, namespace))
-            wait_until("no admission", lambda: not _refused(dry_run), deadline=within, every=0.1)
+            wait_until("no admission", lambda: not refused(dry_run), deadline=within, every=0.1)
             yield
         finally:
             for ref, one in before.items():
                 self._upstream.patch(ref, _as_it_was(one))
-            wait_until("admission again", lambda: _refused(dry_run), deadline=within, every=0.1)
+            wait_until("admission again", lambda: refused(dry_run), deadline=within, every=0.1)
 
     def delegate(self, zone: Zone, within: float) -> None:
         """Return once a zone is served and its Domain is verified.
@@ -150,7 +150,8 @@ class Operator:
         zone.wait_verified(within)
 
 
-def _refused(dry_run: Callable[[], object]) -> bool:
+def refused(dry_run: Callable[[], object]) -> bool:
+    """Tell whether a control plane refuses what somebody tries."""
     try:
         dry_run()
     except PlaneRefused:

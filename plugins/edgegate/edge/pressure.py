@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -41,12 +42,13 @@ class MemoryWatch:
 
     def __init__(self, launch: Launch, proxy: Proxy) -> None:
         self._lab, self._proxy = launch.lab, proxy
-        self._ending = threading.Event()
+        self._ending, self._undo = threading.Event(), ExitStack()
         self._broken: EnvironmentFault | None = None
         self._seen: list[Memory] = []
         self._thread = threading.Thread(target=self._look, name="edgegate-memory", daemon=True)
 
     def __enter__(self) -> Self:
+        self._admin = self._undo.enter_context(self._proxy.admin())
         self._seen.append(self.now())
         self._thread.start()
         return self
@@ -54,6 +56,7 @@ class MemoryWatch:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ending.set()
         self._thread.join()
+        self._undo.close()
         if self._broken is not None and error is None:
             raise self._broken
 
@@ -68,10 +71,9 @@ class MemoryWatch:
         return Memory(max(one.firewall for one in self._seen), max(one.proxy for one in self._seen))
 
     def now(self) -> Memory:
-        """Return what it is. Raises AdminUnreachable, LabGone."""
+        """Return what it is, within the block. Raises AdminUnreachable, LabGone."""
         resident = next(one.rss_bytes for one in self._lab.status() if one.name == waf.NAME)
-        with self._proxy.admin() as admin:
-            return Memory(resident / MIB, admin.allocated() / MIB)
+        return Memory(resident / MIB, self._admin.allocated() / MIB)
 
     def _look(self) -> None:
         try:
@@ -85,7 +87,7 @@ class Uploads:
     """Files that are sent to one proxy, all at the same time; its origin has to be that of the ladder."""
 
     def __init__(self, launch: Launch, proxy: HttpProxy, host: str) -> None:
-        self._program = launch.artifacts[ladder.NAME].binary(ladder.NAME)
+        self._program = ladder.program(launch)
         self._proxy, self._host = proxy, host
 
     def send(self, count: int, size: int, *, within: int) -> "Sent":
