@@ -11,8 +11,8 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 
-BURST = 2.0
-"""Seconds for which writes conflict."""
+BURST = 1.0
+"""Seconds for which writes conflict. The machine is busy with that meanwhile; a back-off of 5 s outlasts it."""
 
 
 def test_new_host_after_conflicts(
@@ -28,6 +28,6 @@ def test_new_host_after_conflicts(
             watching.edit(proxy, first, later)
             quarrel.last(BURST)
         watching.wait(edge.limits.converged)
-    evidence = f"{quarrel.written} writes between those of the operator, {quarrel.refused} refused with 409"
-    gate.poison("somebody else writes proxy, Gateway and route", live=quarrel.refused > 0, evidence=evidence)
+    evidence = f"of {quarrel.tried} writes that insisted on what they had read, {quarrel.refused} refused with 409"
+    gate.poison("somebody else writes proxy, Gateway and route", live=quarrel.live, evidence=evidence)
     watching.judge(gate, edge.budgets("one"))

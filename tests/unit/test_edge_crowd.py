@@ -114,32 +114,33 @@ def test_an_edit_is_one_name_of_each_set(planes: tuple[KubeApi, ControlPlane], c
         assert [entry["ttl"] for entry in one["spec"]["records"]] == [61] + [60] * 99
 
 
-def test_a_quarrel_is_refused_when_somebody_else_was_quicker(
-    planes: tuple[KubeApi, ControlPlane], customer: Customer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_quarrel_refuses_those_who_insist(planes: tuple[KubeApi, ControlPlane], customer: Customer) -> None:
     api, plane = planes
     ref = customer.ref(kinds.GATEWAY, "edge")
     api.write(ref.manifest({}))
-    read = ControlPlane.get
-
-    def outrun(self: ControlPlane, wanted: Ref) -> Manifest | None:
-        found = read(self, wanted)
-        if quarrel.written == 2 and not quarrel.refused:
-            api.write(ref.manifest({}))
-        return found
-
-    monkeypatch.setattr(ControlPlane, "get", outrun)
     with Quarrel(customer, ref, customer.ref(kinds.HTTP_ROUTE, "none")) as quarrel:
-        wait_until("both", lambda: quarrel.refused and quarrel.written > 2, deadline=SOON)
-    assert quarrel.refused == 1
+        wait_until("ten tries", lambda: quarrel.tried > 10, deadline=SOON)
+    assert quarrel.live
+    assert quarrel.refused <= quarrel.tried
     held = plane.get(ref)
     assert held is not None
-    assert held["metadata"]["annotations"]["edgegate/quarrel"] == str(quarrel.written - 1)
+    assert held["metadata"]["annotations"]["edgegate/quarrel"]
+
+
+def test_a_quarrel_that_nobody_feels_is_not_live(
+    planes: tuple[KubeApi, ControlPlane], customer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = customer.ref(kinds.GATEWAY, "edge")
+    planes[0].write(ref.manifest({}))
+    monkeypatch.setattr(Quarrel, "_change", lambda quarrel, wanted: None)
+    with Quarrel(customer, ref) as quarrel:
+        wait_until("three tries", lambda: quarrel.tried > 3, deadline=SOON)
+    assert not quarrel.live
 
 
 def test_a_quarrel_that_breaks_says_so(planes: tuple[KubeApi, ControlPlane], customer: Customer) -> None:
     ref = customer.ref(kinds.GATEWAY, "edge")
     planes[0].write(ref.manifest({}))
-    planes[0].refusals["PUT", planes[1].path(ref)] = (403, {"message": "not you"})
+    planes[0].refusals["PATCH", planes[1].path(ref)] = (403, {"message": "not you"})
     with Quarrel(customer, ref) as quarrel, pytest.raises(EnvironmentFault, match="not you"):
         quarrel.last(SOON)
