@@ -12,6 +12,7 @@ from edgegate.artifacts.artifact import Artifact, Manifest
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components.launch import Launch
 from edgegate.components.pki import Authority
+from edgegate.edge.tenancy import Tenancy
 from edgegate.edge.tenant import CANARY, Site, Tenant
 from edgegate.errors import LabRequestFailed
 from edgegate.lab import Lab, ProcessSpec, ProcessStatus
@@ -164,13 +165,18 @@ def as_json(text: str | bytes) -> Any:
     return json.loads(text)
 
 
+_nobody: Any = None
+NOBODYS = Tenancy(_nobody)
+"""For tenants of which nothing is created."""
+
+
 class FakeTenant(Tenant):
     """A tenant whose answers are scripted; it notes how it was changed."""
 
     def __init__(self, name: str, folder: Path) -> None:
         """Begin as one that is served rightly."""
         plane = ControlPlane("downstream", folder / "none")
-        super().__init__(name, f"{name}-1", plane, Site("10.88.7.8", folder / "ca.crt"))
+        super().__init__(name, f"{name}-1", plane, Site("10.88.7.8", folder / "ca.crt"), NOBODYS)
         self.changes: list[str] = []
         """What was done to it, oldest first."""
         self.canary = ""

@@ -9,7 +9,8 @@ from edgegate.artifacts import Drawn, Lines, Progress, Quiet
 from edgegate.artifacts.process import Run, run_step
 from edgegate.clock import MONOTONIC, Clock
 from edgegate.edge import Edge
-from edgegate.edge.opening import Opened
+from edgegate.edge.backends import EdgeBackend, Opener
+from edgegate.edge.backends.host import HostBackend, open_backend
 from edgegate.fixtures.edge import EdgeHandle, EdgeOpener, HowOpened
 from edgegate.fixtures.sources import Told
 from edgegate.lab.node.box import Box, Host
@@ -24,9 +25,19 @@ from edgegate.report.terminal import Terminal
 from fakes import FakeClock
 
 
-def edges(edge: Edge, opened: Opened) -> tuple[EdgeHandle, EdgeOpener, HowOpened]:
+def edges(edge: Edge, backend: EdgeBackend) -> tuple[EdgeHandle, EdgeOpener, HowOpened]:
     """A real edge is what the plugin needs, and opening one is how it gets it."""
-    return edge, Edge.open, opened
+    return edge, Edge.open, backend
+
+
+def backends(host: HostBackend) -> EdgeBackend:
+    """An edge is told by its backend alone where it runs."""
+    return host
+
+
+def openers() -> Opener:
+    """Each backend's module opens its edges."""
+    return open_backend
 
 
 def clocks(fake: FakeClock) -> tuple[Clock, Clock]:

@@ -88,7 +88,7 @@ def must_be_trusted(edge: Edge, tenant: Tenant, issuer: Issuer) -> None:
 def test_every_part_runs_in_its_pinned_version(edge: Edge) -> None:
     names = ("powerdns", "pdns-recursor", "external-dns", "pebble", "cert-manager")
     running = edge.versions().running
-    assert {name: running[name] for name in names} == {name: edge.plan.selection.version(name) for name in names}
+    assert {name: running[name] for name in names} == {name: edge.selection.version(name) for name in names}
     assert (edge.has("dns"), edge.has("acme"), edge.has("waf")) == (True, True, False)
 
 

@@ -83,7 +83,7 @@ def test_two_that_want_an_edge_at_once_share_one(ups: list[Any]) -> None:
 
 def test_what_runs_is_what_was_asked_for(kept: Edge, ups: list[Any]) -> None:
     assert kept.opened.how == "kept edge used again"
-    wanted = {name: kept.plan.selection.version(name) for name in ("envoy", "envoy-gateway", "etcd", "kubernetes")}
+    wanted = {name: kept.selection.version(name) for name in ("envoy", "envoy-gateway", "etcd", "kubernetes")}
     assert ups[0]["versions"].items() >= wanted.items()
     assert {status.state for status in kept.lab.status()} == {"running"}
 

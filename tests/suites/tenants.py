@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from edgegate import OidcPolicyFactory, SecretState, Target, Tenant, TenantFactory
+from edgegate.edge.tenancy import Tenancy
 from edgegate.edge.tenant import Site
+
+nobody: Any = None
+TENANCY = Tenancy(nobody)
 
 
 def _tell(*words: object) -> None:
@@ -35,7 +39,7 @@ class Edge:
 
     def tenant(self, name: str) -> Tenant:
         _tell("create", name)
-        return Tenant(name, name, self.downstream, Site("10.88.7.8", Path("ca.crt")))
+        return Tenant(name, name, self.downstream, Site("10.88.7.8", Path("ca.crt")), TENANCY)
 
     def remove_tenant(self, tenant: Tenant) -> None:
         _tell("remove", tenant.name)

@@ -12,6 +12,7 @@ import pytest
 from edgegate.components.pki import Authority
 from edgegate.edge import guard as guards
 from edgegate.edge.guard import Guard, served
+from edgegate.edge.proxy_log import FileLog
 from edgegate.edge.tenant import CANARY
 from edgegate.errors import NeverReady, WatchBroken
 from edgegate.limits import Limits
@@ -48,7 +49,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def guard(gate: Gate, a: FakeTenant, b: FakeTenant, authority: Authority, tmp_path: Path) -> Guard:
-    return Guard(gate, [a, b], authority, LIMITS, lambda proxy: tmp_path / "envoy.log")
+    return Guard(gate, [a, b], authority, LIMITS, lambda proxy: FileLog(tmp_path / "envoy.log"))
 
 
 class FakeAdmin:

@@ -13,6 +13,7 @@ from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import prefixes
 from edgegate.components.bring_up import Planes
 from edgegate.edge import Edge
+from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.opening import Opened
 from edgegate.edge.proxies import Proxy
 from edgegate.errors import NeverReady, NobodyToWatch
@@ -55,7 +56,11 @@ def held(api: KubeApi, served: tuple[KubeApi, ControlPlane], lab: FakeLab, tmp_p
     upstream = ControlPlane("upstream", tmp_path / "none")
     (tmp_path / "ca.crt").touch()
     opened = Opened(launch(lab), Planes(served[1], upstream), "started", 1.0, ())
-    return Edge(_plan(), opened)
+    return _edge(_plan(), opened)
+
+
+def _edge(plan: Any, opened: Opened) -> Edge:
+    return Edge(plan.settings, HostBackend(plan, opened))
 
 
 def _plan(gateway: str = "1.8.3", **settings: Any) -> Any:
@@ -175,8 +180,11 @@ def test_what_it_can(held: Edge, capability: str, there: bool) -> None:
 
 @pytest.mark.parametrize(("gateway", "there"), [("1.7.0", False), ("1.8.3", True), ("1.10.0", True)])
 def test_grants_for_secrets_came_with_a_version(held: Edge, gateway: str, there: bool) -> None:
-    held.plan = _plan(gateway)
+    backend = held.backend
+    assert isinstance(backend, HostBackend)
+    backend.selection = selection(envoy_gateway=gateway)
     assert held.has("secret-grants") is there
+    assert bool(backend.lacks("secret-grants")) is not there
 
 
 def test_proxies_have_the_time_that_the_limits_say(held: Edge, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from edgegate.edge.proxy_log import FileLog
 from edgegate.edge.refusals import Refusals
 from edgegate.probes.envoy import Rejection, UpdateKey
 from fakes import notebook
@@ -38,7 +39,7 @@ def judged(log: Path, said: str, *grown: UpdateKey, before: str = "") -> Any:
     """Return what a gate holds after Envoy has said something and refused some updates once."""
     log.write_text(before)
     admin, gate = FakeAdmin(), notebook()
-    refusals = Refusals(admin, log)  # type: ignore[arg-type]
+    refusals = Refusals(admin, FileLog(log))  # type: ignore[arg-type]
     log.write_text(before + said)
     for key in grown:
         admin.counts[key] += 1
@@ -83,5 +84,5 @@ def test_anything_else_is_a_finding(log: Path, said: str, grown: tuple[UpdateKey
 def test_a_proxy_that_has_just_started_has_all_its_log_read(log: Path) -> None:
     log.write_text(BROKEN)
     gate, admin = notebook(), FakeAdmin()
-    Refusals(admin, log, since_start=True).judge(gate)  # type: ignore[arg-type]
+    Refusals(admin, FileLog(log), since_start=True).judge(gate)  # type: ignore[arg-type]
     assert "added resources 1" in gate.evidence.findings[0].seen

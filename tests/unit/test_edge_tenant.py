@@ -13,6 +13,7 @@ from edgegate.clusters.kinds import ENDPOINT_SLICE, GATEWAY, HTTP_ROUTE, NAMESPA
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components.pki import Authority, sha256_of
 from edgegate.edge import tenant as tenants
+from edgegate.edge.tenancy import LabOrigins, Tenancy
 from edgegate.edge.tenant import CANARY, Site, Tenant
 from edgegate.errors import NeverReady, PortTaken
 from edgegate.lab import Ready
@@ -47,8 +48,8 @@ def lab(tmp_path: Path) -> FakeLab:
 @pytest.fixture
 def shop(served: tuple[KubeApi, ControlPlane], lab: FakeLab, authority: Authority) -> Tenant:
     """Return a tenant that has been built."""
-    tenants.build("shop-1", served[1], lab, authority)
-    return Tenant("shop", "shop-1", served[1], SITE)
+    tenants.build("shop-1", served[1], Tenancy(LabOrigins(lab)), authority)
+    return Tenant("shop", "shop-1", served[1], SITE, Tenancy(LabOrigins(lab)))
 
 
 def test_names(shop: Tenant) -> None:
@@ -106,7 +107,7 @@ def test_an_origin_takes_another_port_when_one_is_taken(
             raise PortTaken("origin-shop-1", address=tried[-1], holder="origin-other")
 
     lab.answers["start"] = start
-    tenants.build("shop-1", served[1], lab, authority)
+    tenants.build("shop-1", served[1], Tenancy(LabOrigins(lab)), authority)
     port = served[0].objects[Ref(ENDPOINT_SLICE, "origin", "shop-1")]["ports"][0]["port"]
     assert len(tried) == 3
     assert tried[-1] == f"10.88.7.1:{port}"
@@ -164,7 +165,7 @@ def test_it_is_there_when_its_gateway_is_programmed(shop: Tenant, api: KubeApi) 
 
 
 def test_it_is_removed_with_its_origin(shop: Tenant, api: KubeApi, served: Any, lab: FakeLab) -> None:
-    tenants.remove(shop, served[1], lab, within=5)
+    tenants.remove(shop, served[1], Tenancy(LabOrigins(lab)), within=5)
     assert [ref for ref in api.objects if "shop-1" in (ref.name, ref.namespace)] == []
     assert lab.asked[-1] == ("remove", "origin-shop-1")
 

@@ -1,11 +1,9 @@
 """The edge that scenarios hold: reach it, change it, restart it, and watch that neighbours stay unharmed."""
 
-import fcntl
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -13,14 +11,12 @@ from edgegate.artifacts import QUIET, Progress
 from edgegate.budgets import Budgets
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
-from edgegate.components import control_plane, oidc_provider, prefixes, soundness
-from edgegate.components.bring_up import plane_of
-from edgegate.components.envoy_gateway import NAMESPACE_NAME
 from edgegate.components.graph import Took
 from edgegate.components.oidc_provider import OidcProvider
-from edgegate.edge import sentinel
+from edgegate.edge import backends
 from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme
+from edgegate.edge.backends import EdgeBackend
 from edgegate.edge.convergence import Convergence
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
@@ -28,13 +24,12 @@ from edgegate.edge.firewall import Firewall
 from edgegate.edge.guard import Guard
 from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
 from edgegate.edge.ladder import Ladder
-from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.operator import Operator
-from edgegate.edge.proxies import Proxies, Proxy
+from edgegate.edge.proxies import Proxy
+from edgegate.edge.proxy_log import ProxyLog
 from edgegate.edge.tenant import Site, Tenant
-from edgegate.edge.versions import release, running_versions
 from edgegate.edge.zone import Zone
-from edgegate.errors import LabFault, NobodyToWatch
+from edgegate.errors import EnvironmentFault, NobodyToWatch
 from edgegate.lab import Lab
 from edgegate.records import Versions
 from edgegate.report.gate import Gate
@@ -45,15 +40,15 @@ from edgegate.slo import load as load_slo
 class Edge:
     """A running edge. Use as a context manager, or call `close`: the last one to leave ends a lab that is not kept."""
 
-    def __init__(self, plan: Plan, opened: Opened) -> None:
-        self.plan = plan
-        self.opened = opened
-        self.limits = plan.settings.limits
-        self.lab: Lab = opened.launch.lab
-        self.downstream: ControlPlane = opened.planes.downstream
-        self.upstream: ControlPlane = opened.planes.upstream
-        self.proxies = Proxies(self.downstream)
-        self.authority = opened.launch.authority
+    def __init__(self, settings: Settings, backend: EdgeBackend) -> None:
+        self.settings = settings
+        self.backend = backend
+        self.limits = settings.limits
+        self.selection = backend.selection
+        self.downstream: ControlPlane = backend.planes.downstream
+        self.upstream: ControlPlane = backend.planes.upstream
+        self.proxies = backend.proxies
+        self.authority = backend.authority
         self._felled: set[str] = set()
 
     @classmethod
@@ -79,8 +74,8 @@ class Edge:
             UsageFault: a component, version or part is unknown.
             EnvironmentFault: the edge could not be brought up.
         """
-        plan = Plan.make(settings, progress, more_parts=more_parts)
-        return cls(plan, open_edge(plan, run_key, done=done))
+        opener = backends.opener_of(settings.backend)
+        return cls(settings, opener(settings, run_key, done=done, progress=progress, more_parts=more_parts))
 
     def __enter__(self) -> Self:
         return self
@@ -90,14 +85,22 @@ class Edge:
 
     def close(self) -> None:
         """Leave the edge. It ends with the last user, unless it is kept."""
-        self.lab.release()
+        self.backend.close()
 
-    @cached_property
+    @property
+    def opened(self) -> EdgeBackend:
+        """How it came about."""
+        return self.backend
+
+    @property
+    def lab(self) -> Lab:
+        """The lab with what runs beside the clusters. Raises NotShown where there is none."""
+        return self.backend.beside.lab
+
+    @property
     def site(self) -> Site:
-        """Where the edge answers; the address is the one that the sentinel's Gateway reports."""
-        gateway = self.downstream.get(tenants.gateway_of(sentinel.NAMESPACE))
-        assert gateway is not None, "the sentinel is part of every edge"
-        return Site(gateway["status"]["addresses"][0]["value"], self.lab.folder / "ca.crt")
+        """Where the edge answers, and how its certificates are judged."""
+        return self.backend.site
 
     def tenant(self, name: str) -> Tenant:
         """Create a tenant with a host name of its own and return it once its Gateway is programmed.
@@ -105,9 +108,9 @@ class Edge:
         Raises:
             NeverReady: it was not in time; nothing of it is left.
         """
-        made = Tenant(name, f"{name}-{secrets.token_hex(3)}", self.downstream, self.site)
+        made = self._tenant(name, f"{name}-{secrets.token_hex(3)}")
         with ExitStack() as undo:
-            tenants.build(made.namespace, self.downstream, self.lab, self.authority)
+            tenants.build(made.namespace, self.downstream, self.backend.tenancy, self.authority)
             undo.callback(self.remove_tenant, made)
             made.wait_programmed(self.limits.programmed)
             undo.pop_all()
@@ -115,12 +118,15 @@ class Edge:
 
     def remove_tenant(self, tenant: Tenant) -> None:
         """Delete a tenant and return when nothing of it is left."""
-        tenants.remove(tenant, self.downstream, self.lab, within=self.limits.gone)
+        tenants.remove(tenant, self.downstream, self.backend.tenancy, within=self.limits.gone)
 
     @cached_property
     def sentinel(self) -> Tenant:
         """The tenant that every edge has: a neighbour that was there before everybody else."""
-        return Tenant("sentinel", sentinel.NAMESPACE, self.downstream, self.site)
+        return self._tenant("sentinel", self.backend.sentinel)
+
+    def _tenant(self, name: str, namespace: str) -> Tenant:
+        return Tenant(name, namespace, self.downstream, self.site, self.backend.tenancy)
 
     def guard(self, gate: Gate, *neighbours: Tenant) -> Guard:
         """Return the judge of whether these neighbours stay unharmed; its findings go to the gate.
@@ -136,30 +142,33 @@ class Edge:
         """Return the proxy that serves."""
         return self.proxies.one(self.limits.cold_restart)
 
-    def log_of(self, proxy: Proxy) -> Path:
-        """Return the file with what a proxy's Envoy has written: requests, and what it refuses."""
-        return self.lab.log(f"pods/{NAMESPACE_NAME}_{proxy.name}/envoy")
+    def log_of(self, proxy: Proxy) -> ProxyLog:
+        """Return what a proxy's Envoy writes: requests, and what it refuses."""
+        return self.backend.log_of(proxy)
 
     def cold_restart(self) -> Proxy:
-        """Restart the proxy with nothing cached; see `Proxies.cold_restart`."""
+        """Restart the proxy with nothing cached; see `Proxies.cold_restart`. Raises NotShown where that is refused."""
+        self.backend.allow(backends.COLD_RESTART)
         return self.proxies.cold_restart(self.limits.cold_restart)
 
-    def trouble(self, *, thorough: bool) -> LabFault | None:
-        """Return what has befallen the edge's processes since its start, None while they are sound.
+    def trouble(self, *, thorough: bool) -> EnvironmentFault | None:
+        """Return what has befallen the edge since its start, None while they are sound.
 
         Whatever a scenario felled on purpose does not count. `thorough` asks those that run too.
         """
-        return soundness.lost(self.lab, self._felled, thorough=thorough)
+        return self.backend.trouble(self._felled, thorough=thorough)
 
     def restart(self, component: str) -> None:
-        """Restart a component's process and return when it is ready again."""
-        self.lab.restart(component)
+        """Restart a component and return when it is ready again. Raises NotShown where that is refused."""
+        self.backend.allow(backends.RESTART)
+        self.backend.restart(component)
         self._felled.discard(component)
 
     def kill(self, component: str) -> None:
-        """Kill a component's process; nothing restarts it."""
+        """Kill a component; nothing restarts it. Raises NotShown where that is refused."""
+        self.backend.allow(backends.KILL)
         self._felled.add(component)
-        self.lab.kill(component)
+        self.backend.kill(component)
 
     @contextmanager
     def killed(self, component: str) -> Iterator[None]:
@@ -171,55 +180,49 @@ class Edge:
             self.restart(component)
 
     def pause(self, component: str) -> None:
-        """Freeze a component (SIGSTOP): it holds its connections and answers nothing."""
+        """Freeze a component (SIGSTOP): it holds its connections and answers nothing. Raises NotShown."""
+        self.backend.allow(backends.PAUSE)
         self._felled.add(component)
-        self.lab.pause(component)
+        self.backend.pause(component)
 
     def resume(self, component: str) -> None:
         """Let a frozen component go on."""
-        self.lab.resume(component)
+        self.backend.resume(component)
         self._felled.discard(component)
 
     def has(self, capability: str) -> bool:
         """Tell whether this backend has a capability; a scenario that needs a missing one is inconclusive."""
-        grants = release(self.plan.selection.version("envoy-gateway")) >= (1, 8)
-        known = {"merged-gateways": True, "oidc-provider": True, "secret-grants": grants}
-        known |= dict.fromkeys(self.operator.capabilities, True)
-        return known.get(capability, capability in self.plan.parts.chosen)
+        return not self.backend.lacks(capability)
 
-    @cached_property
+    @property
     def login(self) -> OidcProvider:
         """The OpenID Connect provider; started at first use."""
-        with self._alone():
-            if oidc_provider.NAME not in {status.name for status in self.lab.status()}:
-                self.lab.start(oidc_provider.spec(self.lab, self.authority))
-            oidc_provider.publish(self.lab, self.downstream)
-        return OidcProvider(self.lab, self.site.ca)
+        return self.backend.login
 
     @cached_property
     def dns(self) -> Dns:
         """Name servers and zones. Raises NotShown when this edge has no part `dns`."""
-        return Dns(self.opened.launch)
+        return Dns(self.backend.beside)
 
     @cached_property
     def ladder(self) -> Ladder:
         """Exchanges of many shapes and sizes. Raises NotShown when this edge has no part `ladder`."""
-        return Ladder(self.opened.launch, self.downstream)
+        return Ladder(self.backend.beside, self.downstream)
 
     @cached_property
     def firewall(self) -> Firewall:
         """What inspects requests. Raises NotShown when this edge has no part `waf`."""
-        return Firewall(self.opened.launch, self.downstream)
+        return Firewall(self.backend.beside, self.downstream)
 
-    @cached_property
+    @property
     def operator(self) -> Operator:
         """The operator under test."""
-        return Operator(self.opened.launch, self.upstream)
+        return self.backend.operator
 
     @cached_property
     def acme(self) -> Acme:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
-        return Acme(self.opened.launch, self.downstream, self._alone)
+        return Acme(self.backend.beside, self.downstream, self.backend.alone)
 
     def customer(self, name: str, project: ControlPlane | None = None) -> Customer:
         """Create a customer of a project, the first unless told. Raises NotShown when there is no part `operator`."""
@@ -257,7 +260,7 @@ class Edge:
         Raises:
             SloFault: the file of budgets is malformed, or has none for that.
         """
-        return load_slo(self.plan.settings.slo).budgets(self.operator.kind, setting, load)
+        return load_slo(self.settings.slo).budgets(self.operator.kind, setting, load)
 
     def delegate(self, zone: Zone) -> None:
         """Return once a zone is served and its Domain is known to be the customer's.
@@ -273,24 +276,8 @@ class Edge:
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""
-        launch = self.opened.launch
-        with self._alone():
-            taken = [status.name for status in self.lab.status() if status.name.startswith("kube-apiserver-")]
-            if f"kube-apiserver-{name}" not in taken:
-                plane = control_plane.project(name, index=len(taken) - 2)
-                prefixes.new_plane(launch, plane)
-                self.lab.start(control_plane.api_server(launch, plane))
-                self.lab.start(control_plane.controller_manager(launch, plane))
-                plane_of(launch, plane)
-        return ControlPlane(name, self.lab.folder / f"{name}.kubeconfig")
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep the other processes that use this edge from starting the same part at the same time."""
-        with (self.lab.folder / "parts.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        return self.backend.project(name)
 
     def versions(self) -> Versions:
-        """Return the versions that really run, each asked from the process itself."""
-        return running_versions(self.lab, self.downstream, self.proxy())
+        """Return the versions that really run, each asked from the process itself where there is one."""
+        return self.backend.versions()

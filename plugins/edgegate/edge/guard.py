@@ -3,12 +3,12 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.components.pki import Authority
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.proxies import Proxy
+from edgegate.edge.proxy_log import ProxyLog
 from edgegate.edge.refusals import Refusals
 from edgegate.edge.tenant import CANARY, Tenant
 from edgegate.errors import NeverReady, WatchBroken
@@ -40,7 +40,7 @@ class Guard:
         neighbours: Sequence[Tenant],
         authority: Authority,
         limits: Limits,
-        log_of: Callable[[Proxy], Path],
+        log_of: Callable[[Proxy], ProxyLog],
     ) -> None:
         self._gate, self._neighbours, self._authority, self._limits = gate, neighbours, authority, limits
         self._log_of = log_of

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from edgegate.clusters.kinds import NAMESPACE, REFERENCE_GRANT, SECRET, SECURITY_POLICY, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, conditions
-from edgegate.components.envoy_gateway import TENANT_LABEL
 from edgegate.components.oidc_provider import OidcClient, OidcProvider
 from edgegate.edge.tenant import Tenant
 
@@ -58,7 +57,7 @@ class OidcPolicy:
     def create(self) -> None:
         """Create the Secret in the state that was asked for, then the policy."""
         if self.state is SecretState.WITHOUT_GRANT:
-            self._plane.namespace(self.secret.namespace, {TENANT_LABEL: "edge"})
+            self._plane.namespace(self.secret.namespace, self.tenant.labels)
         if self.state is SecretState.WITHOUT_KEY:
             self._plane.apply(_secret(self.secret, {"other": "value"}))
         elif self.state is not SecretState.MISSING:

@@ -1,7 +1,7 @@
 """The proxies of the edge: find them, read them, restart them with nothing cached."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.clusters.kinds import POD, Ref
@@ -10,8 +10,18 @@ from edgegate.components.envoy_gateway import ADMIN_PORT, NAMESPACE_NAME
 from edgegate.errors import AdminUnreachable
 from edgegate.probes.envoy import EnvoyAdmin
 
-_LABELS = "app.kubernetes.io/managed-by=envoy-gateway,app.kubernetes.io/component=proxy"
+LABELS = "app.kubernetes.io/managed-by=envoy-gateway,app.kubernetes.io/component=proxy"
+"""Of every proxy that an Envoy Gateway runs."""
 _ATTEMPTS = r"^listener_manager\.lds\.update_(success|rejected)$"
+
+
+Reach = Callable[["Proxy"], EnvoyAdmin]
+"""How a proxy's admin interface is reached."""
+
+
+def by_address(proxy: "Proxy") -> EnvoyAdmin:
+    """Reach an admin interface that answers at the pod's own address, as in a lab."""
+    return EnvoyAdmin(f"http://{proxy.address}:{ADMIN_PORT}")
 
 
 @dataclass(frozen=True)
@@ -28,13 +38,15 @@ class Proxy:
     """Whether Kubernetes says it is ready."""
     ended: tuple[tuple[str, int], ...] = ()
     """Containers that do not run because they have ended, each with its exit status."""
+    reach: Reach = field(default=by_address, repr=False, compare=False)
+    """How its admin interface is reached."""
 
     @classmethod
-    def of(cls, pod: Manifest) -> "Proxy":
+    def of(cls, pod: Manifest, reach: Reach = by_address) -> "Proxy":
         """Return the proxy that a pod is."""
         metadata, status = pod["metadata"], pod.get("status") or {}
         ended = tuple(_ended(status.get("containerStatuses", [])))
-        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"), ended)
+        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"), ended, reach)
 
     def describe(self) -> str:
         """Return its state in a few words."""
@@ -43,7 +55,7 @@ class Proxy:
 
     def admin(self) -> EnvoyAdmin:
         """Return the admin interface of its Envoy."""
-        return EnvoyAdmin(f"http://{self.address}:{ADMIN_PORT}")
+        return self.reach(self)
 
 
 def _ended(containers: Sequence[Manifest]) -> Iterator[tuple[str, int]]:
@@ -56,13 +68,21 @@ def _ended(containers: Sequence[Manifest]) -> Iterator[tuple[str, int]]:
 class Proxies:
     """All proxy pods of the downstream plane."""
 
-    def __init__(self, plane: ControlPlane) -> None:
-        self._plane = plane
+    def __init__(
+        self,
+        plane: ControlPlane,
+        *,
+        namespace: str = NAMESPACE_NAME,
+        labels: str = LABELS,
+        reach: Reach = by_address,
+    ) -> None:
+        """Look in one namespace for pods with these labels; `reach` tells how to talk to their Envoys."""
+        self._plane, self._namespace, self._labels, self._reach = plane, namespace, labels, reach
 
     def all(self) -> list[Proxy]:
         """Return the proxies that are not being deleted, with an address or without."""
-        pods = self._plane.list(POD, NAMESPACE_NAME, labels=_LABELS)
-        return [Proxy.of(pod) for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+        pods = self._plane.list(POD, self._namespace, labels=self._labels)
+        return [Proxy.of(pod, self._reach) for pod in pods if not pod["metadata"].get("deletionTimestamp")]
 
     def one(self, within: float) -> Proxy:
         """Return the proxy that serves, as soon as its Envoy has heard from Envoy Gateway.
@@ -83,7 +103,7 @@ class Proxies:
         """
         old = {proxy.uid for proxy in self.all()}
         for proxy in self.all():
-            self._plane.delete(Ref(POD, proxy.name, NAMESPACE_NAME), grace=0)
+            self._plane.delete(Ref(POD, proxy.name, self._namespace), grace=0)
         return self._heard(lambda proxy: proxy.uid not in old, within)
 
     def _heard(self, wanted: Callable[[Proxy], bool], within: float) -> Proxy:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.proxies import Proxy
+from edgegate.edge.proxy_log import ProxyLog
 from edgegate.edge.refusals import Refusals
 from edgegate.errors import WatchBroken
 from edgegate.probes.target import Target, both
@@ -19,7 +19,9 @@ BLIND = 0.25
 
 
 @contextmanager
-def unharmed(gate: Gate, address: str, proxy: Proxy, log: Path, *served: tuple[HttpProxy, str, bool]) -> Iterator[None]:
+def unharmed(
+    gate: Gate, address: str, proxy: Proxy, log: ProxyLog, *served: tuple[HttpProxy, str, bool]
+) -> Iterator[None]:
     """Watch some host names while the block runs; whatever was wrong becomes a finding.
 
     Right is: each look was answered with 200 by way of its own HTTPProxy, over TLS with a certificate for the name; and

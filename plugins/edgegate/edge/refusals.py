@@ -1,8 +1,8 @@
 """What a proxy refused while something happened, and whether that means anything."""
 
 import re
-from pathlib import Path
 
+from edgegate.edge.proxy_log import ProxyLog
 from edgegate.probes.envoy import EnvoyAdmin, RejectionDelta, rejections_in_log
 from edgegate.records import Source
 from edgegate.report.gate import Gate
@@ -22,11 +22,11 @@ taken away (`SdsApi::onConfigUpdate` in sds_api.cc).
 class Refusals:
     """Looks at a proxy's counters and log from one moment on."""
 
-    def __init__(self, admin: EnvoyAdmin, log: Path, *, since_start: bool = False) -> None:
+    def __init__(self, admin: EnvoyAdmin, log: ProxyLog, *, since_start: bool = False) -> None:
         """Begin now, or with the start of the proxy. `log` is what its Envoy writes, see `Edge.log_of`."""
         self._admin, self._log = admin, log
         self._before = {} if since_start else admin.rejected()
-        self._known = log.stat().st_size if log.exists() and not since_start else 0
+        self._known = "" if since_start else log.mark()
 
     def judge(self, gate: Gate) -> None:
         """Add to the gate that no update was refused, or which ones and why."""
@@ -47,9 +47,5 @@ class Refusals:
 
     def _logged(self) -> list[str]:
         """Return why updates were refused since the beginning, each reason once."""
-        if not self._log.exists():
-            return []
-        with self._log.open("rb") as lines:
-            lines.seek(self._known)
-            text = lines.read().decode("utf-8", errors="replace")
+        text = self._log.since(self._known)
         return list(dict.fromkeys(one.details for one in rejections_in_log(text)))

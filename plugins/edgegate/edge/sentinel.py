@@ -14,6 +14,7 @@ from edgegate.components.launch import Launch
 from edgegate.edge import tenant
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.proxies import Proxies, Proxy
+from edgegate.edge.tenancy import LabOrigins, Tenancy
 from edgegate.errors import ComponentExited, NeverReady
 from edgegate.lab import Lab
 from edgegate.probes.http import HttpProbe
@@ -46,8 +47,11 @@ def steps(launch: Launch, both: Planes) -> list[Step]:
             with HttpProbe(address, tenant.host_of(NAMESPACE), tls=tls) as probe:
                 wait_for_answer(probe, lambda answer: answer.ok, what="the sentinel answers", within=30)
 
+    def build() -> None:
+        tenant.build(NAMESPACE, plane, Tenancy(LabOrigins(launch.lab)), launch.authority)
+
     return [
-        Step("sentinel", lambda: tenant.build(NAMESPACE, plane, launch.lab, launch.authority), needs=("base",)),
+        Step("sentinel", build, needs=("base",)),
         Step("proxy", proxy, needs=("sentinel", "accepted", "node", "kube-proxy", "coredns")),
         Step("programmed", programmed, needs=("proxy",)),
         # The verdict on a start is traffic too: kube-proxy programs the address a moment after all statuses are right.

@@ -1,24 +1,18 @@
 """A tenant of the edge: a namespace, a Gateway with HTTP and HTTPS, a route, and an origin of its own."""
 
 import base64
-import random
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from edgegate.clusters.kinds import GATEWAY, HTTP_ROUTE, NAMESPACE, SECRET, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
-from edgegate.components import envoy_gateway
-from edgegate.components.cluster_dns import without_selector
-from edgegate.components.launch import BASE_ENVIRONMENT
 from edgegate.components.pki import Authority, KeyPair, sha256_of
-from edgegate.errors import PortTaken
-from edgegate.lab import Lab, ProcessSpec, Ready
+from edgegate.edge.tenancy import Tenancy
 from edgegate.probes.http import HttpProbe
 
 DOMAIN = "edge.test"
-_ORIGIN_PORTS = (20000, 29999)
 CANARY = "x-edgegate-canary"
 """Header by which a route edit shows on the wire."""
 
@@ -36,7 +30,7 @@ class Site:
 class Tenant:
     """One tenant, as scenarios use it; made by the fixture `tenant`."""
 
-    def __init__(self, name: str, namespace: str, plane: ControlPlane, site: Site) -> None:
+    def __init__(self, name: str, namespace: str, plane: ControlPlane, site: Site, tenancy: Tenancy) -> None:
         self.name = name
         self.namespace = namespace
         self.marker = namespace
@@ -44,7 +38,7 @@ class Tenant:
         self.gateway = gateway_of(namespace)
         self.route = _route_of(namespace)
         self.site = site
-        self._plane = plane
+        self._plane, self._tenancy = plane, tenancy
 
     def __repr__(self) -> str:
         return f"tenant {self.name} ({self.host})"
@@ -52,6 +46,11 @@ class Tenant:
     def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0) -> HttpProbe:
         """Return a probe that asks the edge for this tenant (or for another host of it) over HTTP or HTTPS."""
         return HttpProbe(self.site.address, host or self.host, tls=tls, ca=self.site.ca, timeout=timeout)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What a namespace of a tenant must carry to be seen by Envoy Gateway."""
+        return self._tenancy.labels
 
     @cached_property
     def fingerprint(self) -> str:
@@ -62,7 +61,8 @@ class Tenant:
 
     def edit_route(self, value: str) -> None:
         """Change the tenant's route: from now on each answer carries the header `CANARY` with this value."""
-        self._plane.patch(self.route, {"spec": {"rules": [_rule({CANARY: value})]}})
+        rule = self._tenancy.origins.rule(self.namespace, {CANARY: value})
+        self._plane.patch(self.route, {"spec": {"rules": [rule]}})
 
     def add_host(self, authority: Authority, label: str) -> str:
         """Give the tenant's Gateway one more HTTPS listener and return its host, which is below the tenant's own."""
@@ -103,50 +103,30 @@ def _route_of(namespace: str) -> Ref:
     return Ref(HTTP_ROUTE, "site", namespace)
 
 
-def build(namespace: str, plane: ControlPlane, lab: Lab, authority: Authority) -> None:
+def build(namespace: str, plane: ControlPlane, tenancy: Tenancy, authority: Authority) -> None:
     """Create a tenant's objects and start its origin; does not wait for the proxy."""
-    port = _start_origin(lab, namespace)
-    plane.namespace(namespace, {envoy_gateway.TENANT_LABEL: "edge"})
-    ports = [{"name": "http", "port": 80, "protocol": "TCP"}]
+    origin = tenancy.origins.start(namespace)
+    plane.namespace(namespace, tenancy.labels)
     plane.apply(
-        *without_selector(namespace, "origin", lab.net.lab_ip, ports, target_port=port),
+        *origin,
         tls_secret(namespace, "site", authority.issue([host_of(namespace)])),
-        _gateway(namespace),
-        _route(namespace),
+        _gateway(namespace, tenancy.gateway_class),
+        _route(namespace, tenancy.origins.rule(namespace, {})),
     )
 
 
-def remove(tenant: Tenant, plane: ControlPlane, lab: Lab, *, within: float) -> None:
+def remove(tenant: Tenant, plane: ControlPlane, tenancy: Tenancy, *, within: float) -> None:
     """Delete a tenant and its origin; return when its Gateway and route are gone.
 
     Its namespace goes a little later: the namespace controller waits 5 s before it looks at a deleted one.
     """
     plane.delete(Ref(NAMESPACE, tenant.namespace))
     plane.delete_and_wait(tenant.route, tenant.gateway, within=within)
-    lab.remove(_origin_name(tenant.namespace))
+    tenancy.origins.remove(tenant.namespace)
 
 
-def _start_origin(lab: Lab, marker: str) -> int:
-    """Start the origin on a free port of the lab and return the port."""
-    while True:
-        port = random.randint(*_ORIGIN_PORTS)  # noqa: S311 - only spreads the ports
-        listen = f"{lab.net.lab_ip}:{port}"
-        server = ("-m", "edgegate.components.origin_server", "--listen", listen, "--marker", marker)
-        ready = Ready(kind="http", address=f"http://{listen}/", limit=30)
-        try:
-            lab.start(ProcessSpec(_origin_name(marker), (sys.executable, *server), dict(BASE_ENVIRONMENT), ready=ready))
-        except PortTaken:
-            continue
-        return port
-
-
-def _origin_name(marker: str) -> str:
-    return f"origin-{marker}"
-
-
-def _gateway(namespace: str) -> Manifest:
-    spec = {"gatewayClassName": envoy_gateway.CLASS_NAME, "listeners": _listeners(namespace)}
-    return gateway_of(namespace).manifest(spec)
+def _gateway(namespace: str, class_name: str) -> Manifest:
+    return gateway_of(namespace).manifest({"gatewayClassName": class_name, "listeners": _listeners(namespace)})
 
 
 def _listeners(namespace: str) -> list[Manifest]:
@@ -161,16 +141,8 @@ def _listener(name: str, port: int, host: str, *, secret: str | None = None) -> 
     return listener
 
 
-def _route(namespace: str) -> Manifest:
-    return _route_of(namespace).manifest({"parentRefs": [{"name": gateway_of(namespace).name}], "rules": [_rule({})]})
-
-
-def _rule(headers: dict[str, str]) -> Manifest:
-    rule: Manifest = {"backendRefs": [{"name": "origin", "port": 80}]}
-    if headers:
-        values = [{"name": name, "value": value} for name, value in headers.items()]
-        rule["filters"] = [{"type": "ResponseHeaderModifier", "responseHeaderModifier": {"set": values}}]
-    return rule
+def _route(namespace: str, rule: Manifest) -> Manifest:
+    return _route_of(namespace).manifest({"parentRefs": [{"name": gateway_of(namespace).name}], "rules": [rule]})
 
 
 def tls_secret(namespace: str, name: str, pair: KeyPair) -> Manifest:

@@ -1,8 +1,8 @@
-"""What a real edge tells when a test fails."""
+"""What a lab tells when a test fails."""
 
 from pathlib import Path
 
-from edgegate.fixtures.sources import LOG_LINES, _pod_logs
+from edgegate.edge.lab_told import LOG_LINES, pod_logs
 
 
 def test_pods_tell_what_their_containers_wrote_last(tmp_path: Path) -> None:
@@ -10,7 +10,7 @@ def test_pods_tell_what_their_containers_wrote_last(tmp_path: Path) -> None:
         (tmp_path / pod).mkdir()
         text = "".join(f"{container} {number}\n" for number in range(lines))
         (tmp_path / pod / f"{container}.log").write_text(text)
-    told = _pod_logs(tmp_path).splitlines()
+    told = pod_logs(tmp_path).splitlines()
     assert told[0] == f"===== proxy-a/shutdown-manager ({tmp_path}/proxy-a/shutdown-manager.log)"
     assert told[3] == f"===== proxy-b/envoy ({tmp_path}/proxy-b/envoy.log)"
     assert told[4] == "envoy 5"
@@ -20,11 +20,11 @@ def test_pods_tell_what_their_containers_wrote_last(tmp_path: Path) -> None:
 def test_requests_do_not_drown_what_envoy_says(tmp_path: Path) -> None:
     (tmp_path / "proxy").mkdir()
     (tmp_path / "proxy" / "envoy.log").write_text("[warning] refused\n" + '{"status": 200}\n' * LOG_LINES * 2)
-    said, requests = _pod_logs(tmp_path).split("===== ")[1:]
+    said, requests = pod_logs(tmp_path).split("===== ")[1:]
     assert said.splitlines()[1] == "[warning] refused"
     assert requests.splitlines()[0].startswith("proxy/envoy, requests")
     assert len(requests.splitlines()) == LOG_LINES + 2
 
 
 def test_an_edge_without_pods_tells_nothing(tmp_path: Path) -> None:
-    assert _pod_logs(tmp_path / "none") == ""
+    assert pod_logs(tmp_path / "none") == ""
