@@ -143,7 +143,6 @@ func (st *stream) hold(side int, out answer, size int) []answer {
 	if !h.open {
 		return nil
 	}
-	st.release(h)
 	if st.has(truncatedBody) && side == response && st.tx != nil && len(h.held) > 1 {
 		truncate(h.held)
 	}
@@ -159,9 +158,22 @@ func (st *stream) skipped(reason string) {
 	}
 }
 
-func (st *stream) release(h *half) {
-	st.gate.held.Add(-h.waiting)
-	h.waiting = 0
+// sent tells that an answer is on its way: only now is what it held no longer in our memory. A verdict on many bodies
+// at once would else let more in while those are still here.
+func (st *stream) sent(out answer) {
+	for side, body := range [][]byte{
+		out.GetRequestBody().GetResponse().GetBodyMutation().GetStreamedResponse().GetBody(),
+		out.GetResponseBody().GetResponse().GetBodyMutation().GetStreamedResponse().GetBody(),
+	} {
+		st.release(&st.halves[side], int64(len(body)))
+	}
+}
+
+// release gives up to so many of the bytes back that the gate counts for a half.
+func (st *stream) release(h *half, size int64) {
+	size = min(size, h.waiting)
+	st.gate.held.Add(-size)
+	h.waiting -= size
 }
 
 func truncate(held []answer) {
@@ -174,8 +186,8 @@ func truncate(held []answer) {
 
 // close ends a transaction; the verdict is written when all is over.
 func (st *stream) close() {
-	st.release(&st.halves[request])
-	st.release(&st.halves[response])
+	st.release(&st.halves[request], st.halves[request].waiting)
+	st.release(&st.halves[response], st.halves[response].waiting)
 	if st.tx == nil {
 		return
 	}

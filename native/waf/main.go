@@ -23,6 +23,9 @@ import (
 	"google.golang.org/grpc"
 )
 
+// streamWindow is how many bytes of one request may be on their way to us.
+const streamWindow = 256 << 10
+
 var version = "dev" // set by the linker: Coraza's
 
 type options struct {
@@ -113,8 +116,12 @@ func listen(address string) (net.Listener, error) {
 }
 
 func newServer(s *service) *grpc.Server {
-	// A buffered body comes as one message; each stream is one request.
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(64<<20), grpc.MaxSendMsgSize(64<<20))
+	// A buffered body comes as one message; each stream is one request. Its window is fixed: one that grows with the
+	// traffic lets megabytes of a body in, uncounted, while the request waits for its turn.
+	server := grpc.NewServer(
+		grpc.MaxRecvMsgSize(64<<20), grpc.MaxSendMsgSize(64<<20),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(16*streamWindow),
+	)
 	pb.RegisterExternalProcessorServer(server, s)
 	return server
 }

@@ -42,7 +42,7 @@ type stream struct {
 type half struct {
 	mode filter.ProcessingMode_BodySendMode
 	held []answer
-	// size is how many bytes came, waiting how many of them the gate counts as held.
+	// size is how many bytes came, waiting how many of them the gate counts as held: until they are sent.
 	size, waiting int64
 	open          bool // the verdict is known, or there is none to wait for
 }
@@ -67,10 +67,13 @@ func (s *service) Process(connection pb.ExternalProcessor_ProcessServer) (err er
 		if err != nil {
 			return nil
 		}
-		for _, out := range st.handle(in) {
+		ready := st.handle(in)
+		for i, out := range ready {
+			ready[i] = nil // so that it can go when it is sent, not when all are
 			if connection.Send(out) != nil || out.GetImmediateResponse() != nil {
 				return nil
 			}
+			st.sent(out)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,35 @@ func TestMemoryIsBounded(t *testing.T) {
 	if w.status() != 503 || s.gate.held.Load() != 0 {
 		t.Errorf("got %d, %d bytes still counted", w.status(), s.gate.held.Load())
 	}
+}
+
+func TestBytesAreCountedUntilTheyAreSent(t *testing.T) {
+	s := testService(t, sound(), "")
+	in := []*pb.ProcessingRequest{ask("enforce", "/", true), reply("text/html", false)}
+	for range 4 {
+		in = append(in, replied(strings.Repeat("x", 1000), false))
+	}
+	in[0].ProtocolConfig = &pb.ProtocolConfiguration{RequestBodyMode: duplex, ResponseBodyMode: duplex}
+	w := &counted{wire: wire{ctx: context.Background(), in: append(in, replied("x", true)), last: io.EOF}, gate: s.gate}
+	if err := s.Process(w); err != nil {
+		t.Fatal(err)
+	}
+	// Headers of the request, headers of the response, four parts that waited, and the last one, which did not.
+	if want := []int64{0, 4000, 4000, 3000, 2000, 1000, 0}; !slices.Equal(w.seen, want) {
+		t.Errorf("held at each answer: %v, want %v", w.seen, want)
+	}
+}
+
+// counted notes what is held when an answer is sent.
+type counted struct {
+	wire
+	gate *gate
+	seen []int64
+}
+
+func (c *counted) Send(out *pb.ProcessingResponse) error {
+	c.seen = append(c.seen, c.gate.held.Load())
+	return c.wire.Send(out)
 }
 
 func TestBadDirectiveStaysWithItsPolicy(t *testing.T) {

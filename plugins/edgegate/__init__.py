@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from edgegate.edge.customer_password import CustomerPassword
     from edgegate.edge.firewall import Firewall
     from edgegate.edge.guard import Guard
+    from edgegate.edge.guarded import Guarded
     from edgegate.edge.http_proxy import Backend, HttpProxy
     from edgegate.edge.login_scenario import LoginScenario
     from edgegate.edge.oidc_policy import OidcPolicy, SecretState, Target
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from edgegate.edge.waf_policy import WafPolicy
     from edgegate.edge.zone import Domain, Zone
     from edgegate.fixtures.crowd import CrowdFactory
-    from edgegate.fixtures.firewall import WafPolicyFactory
+    from edgegate.fixtures.firewall import GuardedFactory, WafPolicyFactory
     from edgegate.fixtures.objects import Apply
     from edgegate.fixtures.policies import CustomerLoginFactory, CustomerPasswordFactory
     from edgegate.fixtures.proxies import (
@@ -63,6 +64,8 @@ __all__ = [
     "Gate",
     "GatewayFactory",
     "Guard",
+    "Guarded",
+    "GuardedFactory",
     "HttpProxy",
     "HttpProxyFactory",
     "LoginScenario",
@@ -112,6 +115,8 @@ _LATE = {
     "Firewall": "edgegate.edge.firewall",
     "GatewayFactory": "edgegate.fixtures.proxies",
     "Guard": "edgegate.edge.guard",
+    "Guarded": "edgegate.edge.guarded",
+    "GuardedFactory": "edgegate.fixtures.firewall",
     "HttpProxy": "edgegate.edge.http_proxy",
     "HttpProxyFactory": "edgegate.fixtures.proxies",
     "LoginScenario": "edgegate.edge.login_scenario",

@@ -98,6 +98,22 @@ WAF_EXCLUSIONS_LEAK = _fault("waf-has-exclusions-leak", "what one firewall polic
 WAF_OBSERVE_ENFORCED = _fault("waf-has-observe-enforced", "a firewall policy that observes blocks")
 WAF_GATEWAY_FIRST = _fault("waf-gateway-first", "the firewall policy of a Gateway beats that of a route")
 WAF_NEWEST_WINS = _fault("waf-newest-wins", "of two firewall policies for one target the newest is carried out")
+WAF_ATTACHED_SHUT = _fault(
+    "waf-attached-shut",
+    "the proxy is told to ask the firewall, or not to, in one step: requests are answered 500 (#242)",
+)
+WAF_ROUTE_SWAPPED = _fault(
+    "waf-route-swapped", "a route's firewall policy is attached in place of its Gateway's: meanwhile attacks pass"
+)
+WAF_GATEWAY_LET_GO = _fault(
+    "waf-gateway-let-go", "when a Gateway's firewall policy goes, its attachment goes too, which a route's policy needs"
+)
+WAF_SHARED_BY_NAME = _fault(
+    "waf-shared-by-name", "firewall policies whose namespaces and names are equal in two projects are one (D2)"
+)
+WAF_FROZEN_BY_ONE = _fault(
+    "waf-has-frozen-by-one", "one firewall policy with a bad directive keeps all others from changing"
+)
 WAF_FAIL_OPEN = _fault("waf-fail-open", "while the firewall is gone, requests pass without inspection")
 WAF_STREAMS_HELD = _fault("waf-has-streams-held", "the firewall holds events, calls and sockets until they end (#891)")
 WAF_NO_HELD_LIMIT = _fault("waf-has-no-held-limit", "the firewall holds bodies whatever they take together (#253)")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from edgegate_operator import faults, kinds
-from edgegate_operator.controllers import firewall, firewalldecision
+from edgegate_operator.controllers import firewall, firewallattachments, firewalldecision
+from edgegate_operator.controllers.firewallattachments import Seen
 from edgegate_operator.core.firewall import Firewall, FirewallError, InForce
 from edgegate_operator.core.plan import Apply, Delete, Plan, Status
 from edgegate_operator.kinds import Obj
@@ -30,12 +31,12 @@ def tpp(name: str, kind: str = "Gateway", target: str = "shop", created: str = E
 INVERTED = {"blocking": 3, "detection": 1}
 
 
-def seen(*policies: Obj, **parts: Any) -> firewalldecision.Seen:
+def seen(*policies: Obj, **parts: Any) -> Seen:
     routes = {"shop": ["shop"], "other": ["shop"], "alone": ["elsewhere"]}
-    return firewalldecision.Seen(PROJECT, SPACE, BELOW, list(policies), routes, **parts)
+    return Seen(PROJECT, SPACE, BELOW, list(policies), routes, frozenset({"shop", "elsewhere"}), **parts)
 
 
-def told(found: firewalldecision.Seen, *on: str) -> dict[str, str]:
+def told(found: Seen, *on: str) -> dict[str, str]:
     config = firewalldecision.config_for(found, settings(*on, **PLACE))
     return {one["prefix"]: one["policy"] for one in config["routes"]}
 
@@ -61,8 +62,6 @@ def test_faults_turn_the_order_round() -> None:
     two = seen(tpp("old"), tpp("new", created=LATER))
     assert told(two)[f"httproute/{BELOW}/shop/"] == f"{BELOW}/old"
     assert told(two, faults.WAF_NEWEST_WINS)[f"httproute/{BELOW}/shop/"] == f"{BELOW}/new"
-    open_one = [s.obj for s in decided(both, faults.WAF_FAIL_OPEN).steps if isinstance(s, Apply)][-1]
-    assert open_one["spec"]["extProc"][0]["failOpen"] is True
 
 
 def test_a_policy_is_told_with_its_generation_and_all_its_fields() -> None:
@@ -79,19 +78,32 @@ def test_a_policy_is_told_with_its_generation_and_all_its_fields() -> None:
     assert empty == {"name": f"{BELOW}/-", "mode": "Disabled"}
 
 
-def decided(found: firewalldecision.Seen, *on: str, **in_force: InForce) -> Plan:
+def decided(found: Seen, *on: str, **in_force: InForce) -> Plan:
     return firewalldecision.decide(found, in_force, settings(*on, **PLACE), NOW)
 
 
-def attached(name: str = "a", accepted: bool = True) -> dict[str, Obj]:
-    found = seen(tpp(name))
-    made = next(s.obj for s in decided(found).steps if isinstance(s, Apply) and s.obj["kind"] != "Backend")
-    conditions = [cond("Accepted", str(accepted))]
-    there = made | {
-        "metadata": {**made["metadata"], "generation": 1},
-        "status": {"ancestors": [{"conditions": conditions}]},
-    }
-    return {made["metadata"]["name"]: there}
+def attached(*policies: Obj, accepted: str = "True", opens: bool = False, form: str = "") -> dict[str, Obj]:
+    """Return what there is of the attachments that some policies have when nothing is attached yet."""
+    there = {}
+    for step in decided(seen(*policies), *([form] if form else [])).steps:
+        if isinstance(step, Apply) and step.obj["kind"] != "Backend":
+            made = json.loads(json.dumps(step.obj))
+            made["spec"]["extProc"][0]["failOpen"] = opens
+            made["metadata"]["generation"] = 1
+            made["status"] = {"ancestors": [{"conditions": [cond("Accepted", accepted)]}]}
+            there[made["metadata"]["name"]] = made
+    return there
+
+
+def attachments(plan: Plan) -> dict[str, bool | None]:
+    """Return the attachments that a plan changes: whether it is to be open, None where it goes."""
+    found: dict[str, bool | None] = {}
+    for step in plan.steps:
+        if isinstance(step, Apply) and step.obj["kind"] != "Backend":
+            found[step.obj["metadata"]["name"]] = step.obj["spec"]["extProc"][0]["failOpen"]
+        if isinstance(step, Delete) and step.kind == kinds.ENVOY_EXTENSION_POLICY:
+            found[step.name] = None
+    return found
 
 
 def test_the_proxy_is_told_where_the_firewall_is() -> None:
@@ -99,35 +111,89 @@ def test_the_proxy_is_told_where_the_firewall_is() -> None:
     assert backend["spec"] == {"endpoints": [{"ip": {"address": "192.0.2.7", "port": 9002}}]}
     assert attachment["spec"]["targetRefs"][0]["name"] == "shop"
     (processor,) = attachment["spec"]["extProc"]
-    assert processor["failOpen"] is False
-    assert processor["processingMode"]["request"]["attributes"][0] == "xds.route_name"
+    assert processor["processingMode"] == {"request": {"attributes": firewallattachments.ATTRIBUTES}}
+    shut = next(iter(attached(tpp("a"), form=faults.WAF_ATTACHED_SHUT).values()))
+    modes = shut["spec"]["extProc"][0]["processingMode"]
+    assert [one["body"] for one in modes.values()] == ["FullDuplexStreamed", "FullDuplexStreamed"]
 
 
-def test_what_is_disabled_is_taken_off() -> None:
-    backend = obj(kinds.BACKEND, firewalldecision.BACKEND_NAME, BELOW)
-    found = decided(seen(tpp("a", mode="Disabled"), attached=attached(), backend=backend))
-    gone = [step.name for step in found.steps if isinstance(step, Delete)]
-    assert gone == ["firewall-gateway-shop", firewalldecision.BACKEND_NAME]
+def test_an_attachment_is_shut_once_the_proxy_has_it() -> None:
+    one, name = tpp("a"), "firewall-gateway-shop"
+    assert attachments(decided(seen(one))) == {name: True}
+    assert attachments(decided(seen(one, attached=attached(one, accepted="Unknown", opens=True)))) == {name: True}
+    assert attachments(decided(seen(one, attached=attached(one, opens=True)))) == {name: False}
+    assert attachments(decided(seen(one, attached=attached(one, accepted="Unknown")))) == {name: False}
+    assert attachments(decided(seen(one), faults.WAF_ATTACHED_SHUT)) == {name: False}
+    assert attachments(decided(seen(one, attached=attached(one)), faults.WAF_FAIL_OPEN)) == {name: True}
+
+
+def test_an_attachment_is_open_before_it_goes() -> None:
+    one, name = tpp("a"), "firewall-gateway-shop"
+    backend = obj(kinds.BACKEND, firewallattachments.BACKEND_NAME, BELOW)
+    disabled = tpp("a", mode="Disabled")
+    assert attachments(decided(seen(attached=attached(one)))) == {name: True}
+    assert attachments(decided(seen(attached=attached(one, accepted="Unknown", opens=True)))) == {}
+    assert attachments(decided(seen(attached=attached(one, opens=True)))) == {name: None}
+    assert attachments(decided(seen(disabled, attached=attached(one, opens=True)))) == {name: None}
+    assert attachments(decided(seen(attached=attached(one)), faults.WAF_ATTACHED_SHUT)) == {name: None}
+    assert attachments(decided(seen(attached=attached(one, accepted="False")))) == {name: None}
+    orphan = tpp("a", target="gone")
+    assert attachments(decided(seen(attached=attached(orphan)))) == {"firewall-gateway-gone": None}
+    left = decided(seen(backend=backend)).steps
+    assert [step.name for step in left if isinstance(step, Delete)] == [firewallattachments.BACKEND_NAME]
+    assert not [s for s in decided(seen(backend=backend, attached=attached(one))).steps if isinstance(s, Delete)]
+
+
+def test_what_asks_already_is_left_alone() -> None:
+    gate, own, alone = tpp("gate"), tpp("own", "HTTPRoute", "other"), tpp("alone", "HTTPRoute", "alone")
+    assert set(attachments(decided(seen(gate, own, alone)))) == {"firewall-gateway-shop", "firewall-httproute-alone"}
+    assert set(attachments(decided(seen(own)))) == {"firewall-httproute-other"}
+    # The route's was there first: it stays beside its Gateway's.
+    assert set(attachments(decided(seen(gate, own, attached=attached(own))))) == {
+        "firewall-gateway-shop",
+        "firewall-httproute-other",
+    }
+    # The Gateway's policy goes, and its attachment stays for the route's.
+    assert attachments(decided(seen(own, attached=attached(gate)))) == {"firewall-gateway-shop": False}
+    assert attachments(decided(seen(own, attached=attached(gate)), faults.WAF_GATEWAY_LET_GO)) == {
+        "firewall-httproute-other": True,
+        "firewall-gateway-shop": True,
+    }
+    assert set(attachments(decided(seen(own, attached=attached(gate)), faults.WAF_ROUTE_SWAPPED))) == {
+        "firewall-gateway-shop",
+        "firewall-httproute-other",
+    }
 
 
 @pytest.mark.parametrize(
     ("in_force", "there", "answer"),
     [
-        ({}, True, ("False", "Pending")),
-        ({"a": InForce(1)}, True, ("True", "Programmed")),
-        ({"a": InForce(1)}, False, ("False", "Pending")),
-        ({"a": InForce(0, "no such directive")}, True, ("False", "Invalid")),
+        ({}, {}, ("False", "Pending")),
+        ({"a": InForce(1)}, {}, ("True", "Programmed")),
+        ({"a": InForce(1)}, {"accepted": "False"}, ("False", "Pending")),
+        ({"a": InForce(1)}, {"opens": True}, ("False", "Pending")),
+        ({"a": InForce(0, "no such directive")}, {}, ("False", "Invalid")),
     ],
 )
-def test_programmed_is_what_both_have(in_force: dict[str, InForce], there: bool, answer: tuple[str, str]) -> None:
+def test_programmed_is_what_both_have(
+    in_force: dict[str, InForce], there: dict[str, Any], answer: tuple[str, str]
+) -> None:
     policy = tpp("a")
     copy = policy | {"metadata": policy["metadata"] | {"generation": 7}}
-    found = decided(seen(policy, copies={"a": copy}, attached=attached(accepted=there)), **in_force)
+    found = decided(seen(policy, copies={"a": copy}, attached=attached(policy, **there)), **in_force)
     (status,) = [step for step in found.steps if isinstance(step, Status)]
     (ancestor,) = status.status["ancestors"]
     (condition,) = ancestor["conditions"]
     assert (condition["status"], condition["reason"]) == answer
     assert condition["observedGeneration"] == 7
+
+
+def test_a_route_is_programmed_by_way_of_its_gateways_attachment() -> None:
+    gate, own = tpp("gate"), tpp("own", "HTTPRoute", "other")
+    copies = {one["metadata"]["name"]: one for one in (gate, own)}
+    found = decided(seen(gate, own, copies=copies, attached=attached(gate)), gate=InForce(1), own=InForce(1))
+    told = [s.status["ancestors"][0]["conditions"][0]["status"] for s in found.steps if isinstance(s, Status)]
+    assert told == ["True", "True"]
 
 
 def test_nothing_is_said_of_a_copy_that_is_not_the_present_one() -> None:
@@ -188,6 +254,16 @@ def test_with_a_fault_a_change_of_mode_is_claimed_and_not_told(admin: str) -> No
     found = talk.tell(BELOW, firewalldecision.config_for(seen(edited), settings(**PLACE)), stale=True)
     assert found["a"] == InForce(2)
     assert len(Recorder.calls) == 2
+
+
+def test_with_a_fault_policies_of_one_name_are_those_of_the_project_that_came_first(admin: str) -> None:
+    talk = firewall.Told(Firewall(admin))
+    ours = {"policies": [{"name": "ns-1/a", "generation": 1, "mode": "Enforce"}], "routes": []}
+    theirs = {"policies": [{"name": "ns-2/a", "generation": 5, "mode": "Observe"}], "routes": []}
+    assert talk.by_name("shop", "ns-1", ours) == ours
+    (other,) = talk.by_name("shop", "ns-2", theirs)["policies"]
+    assert other == {"name": "ns-2/a", "generation": 5, "mode": "Enforce"}
+    assert talk.by_name("other", "ns-2", theirs) == theirs
 
 
 def test_a_refusal_is_an_error(admin: str) -> None:

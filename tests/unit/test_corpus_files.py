@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpus_files import VALID, spoiled, write
-from edgegate.corpus import ftw, ignores
+from edgegate.corpus import exclusions, ftw, ignores
 from edgegate.corpus.cases import Expected
 from edgegate.corpus.rules import check_rules, known_rules
 from edgegate.errors import CorpusFault
@@ -109,3 +109,29 @@ def test_an_ignore(tmp_path: Path) -> None:
     """It holds on its last day still."""
     (tmp_path / "ignores.toml").write_text(IGNORE)
     assert ignores.load(tmp_path / "ignores.toml", {"a-1"}, date(2027, 6, 30))["a-1"].reason == "because"
+
+
+EXCLUSION = '[[exclusion]]\nharmless = ["a-1"]\nattacks = ["a-2"]\nids = [942100]\nreason = "because"\n'
+WRONG_EXCLUSIONS = {
+    "no case": (EXCLUSION.replace("a-1", "b-1"), "exclusion[0].harmless names 'b-1', which is no case"),
+    "no attack": (EXCLUSION.replace('attacks = ["a-2"]\n', ""), "exclusion[0].attacks is missing or empty"),
+    "no rule": (EXCLUSION.replace("942100", "942101"), "exclusion[0].ids names rule 942101, which does not exist"),
+    "no rules": (EXCLUSION.replace("942100", ""), "exclusion[0].ids is missing or empty"),
+    "no reason": (EXCLUSION.replace('reason = "because"\n', ""), "exclusion[0].reason is missing"),
+    "unknown key": (EXCLUSION + "tags = []\n", "exclusion[0].tags is unknown"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG_EXCLUSIONS.values(), ids=WRONG_EXCLUSIONS)
+def test_exclusions_that_cannot_be_meant(tmp_path: Path, text: str, said: str) -> None:
+    """The error names the file and the place."""
+    (tmp_path / "exclusions.toml").write_text(text)
+    with pytest.raises(CorpusFault, match=re.escape(said)):
+        exclusions.load(tmp_path / "exclusions.toml", {"a-1", "a-2"}, {942100})
+
+
+def test_exclusions(tmp_path: Path) -> None:
+    """Each has a door of its own."""
+    (tmp_path / "exclusions.toml").write_text(EXCLUSION)
+    (found,) = exclusions.load(tmp_path / "exclusions.toml", {"a-1", "a-2"}, {942100})
+    assert (found.harmless, found.attacks, found.door) == (("a-1",), ("a-2",), "without-942100")

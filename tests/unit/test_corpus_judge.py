@@ -115,7 +115,17 @@ def test_what_is_shown() -> None:
     assert result.as_data()["families"] == [{"name": "a", "passed": 1, "ignored": 0, "failed": 1, "blocked": 1}]
     assert result.as_data()["failed"] == {"a-1": ["expected passed, seen blocked"]}
     lines = [str(one) for one in _shown(result).renderables[1:]]  # type: ignore[union-attr]
-    assert lines == ["a-1: expected passed, seen blocked", "x.yaml: holds no test"]
+    assert lines[0] == "harmless: 0 of 0 passed; 0 known to be blocked although harmless, see exclusions.toml"
+    assert lines[1:] == ["a-1: expected passed, seen blocked", "x.yaml: holds no test"]
+
+
+def test_harmless_cases_that_are_blocked() -> None:
+    """They are counted apart, and so are those that are known to be."""
+    one, other = Outcome("a-1", "a", "blocked", benign=True), Outcome("a-2", "a", "passed", benign=True)
+    result = replace(_result(one, other, Outcome("b-1", "b", "blocked")), excluded=("b-1",))
+    assert result.wrongly_blocked == ("a-1",)
+    assert result.as_data()["benign"] == {"cases": 2, "not passed": ["a-1"]}
+    assert str(_shown(result).renderables[1]).startswith("harmless: 1 of 2 passed; 1 known")  # type: ignore[union-attr]
 
 
 def test_a_bump_is_a_list_of_changes() -> None:

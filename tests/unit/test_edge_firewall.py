@@ -1,5 +1,6 @@
 """The firewall as scenarios use it: its metrics, policies, and what Envoy Gateway is told of it."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from edgegate.clusters.kinds import GATEWAY, HTTP_ROUTE, Ref
 from edgegate.components import waf
 from edgegate.edge import attaching
 from edgegate.edge.firewall import Firewall, same
+from edgegate.edge.firewall_counts import Counts
 from edgegate.edge.placements import LEAK, placements
 from edgegate.edge.waf_policy import WafPolicy
 from edgegate.errors import MetricsUnreachable, NotShown, ServerUnreachable
@@ -20,6 +22,7 @@ from servers import Script
 
 METRICS = """# TYPE edgegate_waf_requests_total counter
 edgegate_waf_policy_applied_generation{namespace="ns-1",name="a"} 3
+edgegate_waf_held_bytes 7
 edgegate_waf_requests_total{namespace="ns-1",name="a",verdict="blocked"} 2
 edgegate_waf_requests_total{namespace="ns-2",name="a",verdict="blocked"} 9
 """
@@ -56,6 +59,7 @@ def test_what_it_counts(monkeypatch: pytest.MonkeyPatch, scripted: Callable[[Scr
     assert firewall.applied(policy) == 3
     assert firewall.requests(policy, "blocked") == 2
     assert firewall.requests(policy, "detected") == 0
+    assert Counts(f"http://127.0.0.1:{port}").value("edgegate_waf_held_bytes") == 7
 
 
 def test_one_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +67,27 @@ def test_one_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         _firewall(monkeypatch, "http://127.0.0.1:1").applied(_policy())
     with pytest.raises(ServerUnreachable, match="waf"):
         attaching.have_faults("http://127.0.0.1:1", ["stale-policy"])
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"appliedGeneration": 2}, attaching.Told(2)),
+        (
+            {"appliedGeneration": 1, "mistake": {"policy": "shop-1/guard", "line": 2, "message": "no"}},
+            attaching.Told(1, "shop-1/guard, line 2: no"),
+        ),
+    ],
+)
+def test_what_it_says_of_a_policy(
+    scripted: Callable[[Script], int], said: Mapping[str, Any], told: attaching.Told
+) -> None:
+    """The generation that is in force; and which policy has a mistake, on which line."""
+    content = json.dumps({"policies": [said]})
+    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n"
+    port = scripted(lambda connection: connection.sendall((head + content).encode()))
+    tenant = cast(Any, SimpleNamespace(namespace="shop-1"))
+    assert attaching.tell(f"http://127.0.0.1:{port}", tenant, "Observe", generation=2) == told
 
 
 def test_a_policy() -> None:

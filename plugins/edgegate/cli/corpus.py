@@ -34,6 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ignores", type=Path, metavar="FILE", help="Cases that may fail (built-in: FOLDER/ignores.toml)"
     )
+    parser.add_argument(
+        "--exclusions",
+        type=Path,
+        metavar="FILE",
+        help="Harmless cases that are blocked, and what mends them (built-in: FOLDER/exclusions.toml)",
+    )
     parser.add_argument("--directives", type=Path, metavar="FILE", help="Further directives of the enforcing policy")
     parser.add_argument("--waf-fault", default="", metavar="NAME", help="A defect that the firewall is to have")
     table.add_arguments(parser, ("set", "pins"))
@@ -67,11 +73,12 @@ def _artifacts(pins: Pins, settings: Settings, versions: Mapping[str, str], talk
 
 def _material(args: argparse.Namespace, artifacts: Mapping[str, Artifact]) -> Material:
     rules = artifacts["coreruleset"]
-    ignores = args.ignores or args.own / "ignores.toml"
+    ignores, exclusions = args.ignores or args.own / "ignores.toml", args.exclusions or args.own / "exclusions.toml"
     return material(
         rules.file("tests"),
         args.own,
         ignored=ignores if args.ignores or ignores.exists() else None,
+        excluded=exclusions if args.exclusions or exclusions.exists() else None,
         rules=rules.file("rules"),
     )
 
@@ -86,7 +93,10 @@ def _shown(result: Result) -> RenderableType:
     for one in result.families():
         shown.add_row(one.name, str(one.passed), str(one.ignored), str(one.failed), str(one.blocked))
     shown.add_row("all", str(data["passed"]), str(data["ignored"]), str(len(data["failed"])), "")
+    passed = len(result.benign) - len(result.wrongly_blocked)
+    mended = f"{len(result.excluded)} known to be blocked although harmless, see exclusions.toml"
     lines = [
+        f"harmless: {passed} of {len(result.benign)} passed; {mended}",
         *(f"control: {text}" for text in result.controls),
         *(f"{one.name}: {'; '.join(one.faults)}" for one in result.outcomes if one.failed),
         *(f"{name}: is ignored, but comes out as expected" for name in result.stale),
@@ -103,7 +113,7 @@ def _cut(lines: Sequence[str]) -> list[str]:
 def _delta_data(before: Result, after: Result, found: Sequence[Change]) -> dict[str, object]:
     return {
         "before": before.as_data(),
-        "after": {"versions": dict(after.versions), "controls": list(after.controls)},
+        "after": {"versions": dict(after.versions), "controls": list(after.controls), "cost": dict(after.cost)},
         "changes": [vars(one) for one in found],
     }
 
@@ -117,4 +127,9 @@ def _delta_shown(before: Result, after: Result, found: Sequence[Change]) -> Rend
         counted[place] = counted.get(place, 0) + 1
     for (family, what), count in sorted(counted.items()):
         shown.add_row(family, what, str(count))
-    return Group(shown, *_cut([f"{one.name}: {one.before} → {one.after}" for one in found]))
+    costs = [
+        f"{one.versions['coreruleset']}: {', '.join(f'{name} {value}' for name, value in one.cost.items())}"
+        for one in (before, after)
+        if one.cost
+    ]
+    return Group(shown, *costs, *_cut([f"{one.name}: {one.before} → {one.after}" for one in found]))

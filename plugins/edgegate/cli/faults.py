@@ -119,8 +119,12 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("waf-gateway-first", "A Gateway's policy beats a route's", "route"),
         _defect("waf-newest-wins", "Of two policies the newest is carried out", "older"),
     ),
+    "waf-isolation": (
+        _defect("waf-shared-by-name", "Policies of one name in two projects are one", "equal_names"),
+        _defect("waf-has-frozen-by-one", "One policy with a bad directive keeps all from changing", "directive"),
+    ),
     "waf-load": (_defect("waf-has-no-held-limit", "Bodies are held whatever they take together (#253)"),),
-    "waf-outage": (_defect("waf-fail-open", "While the firewall is gone, attacks pass"),),
+    "waf-outage": (_defect("waf-fail-open", "While the firewall is gone, attacks pass", "killed"),),
     "waf-limits": (
         _defect("waf-has-enforce-ignored", "Attacks pass although the policy enforces"),
         _defect("waf-has-silent-bypass", "What passes unseen is not counted"),

@@ -33,7 +33,8 @@ def spec(launch: Launch) -> ProcessSpec:
         f"--rules={launch.artifacts['coreruleset'].file('rules')}",
         f"--policies={_FOLDER}/policies.json",
     )
-    environment = launch.environment("coraza", GOMEMLIMIT="400MiB", TMPDIR=_FOLDER)
+    # What fifty policies take (263 MiB), and the bodies that it may hold (256 MiB), with room for garbage.
+    environment = launch.environment("coraza", GOMEMLIMIT="700MiB", TMPDIR=_FOLDER)
     return ProcessSpec(NAME, argv, env=environment, ready=Ready(kind="http", address=f"{admin_url(net)}/readyz"))
 
 

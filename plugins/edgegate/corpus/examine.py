@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgegate.artifacts import Artifact
-from edgegate.corpus import ftw, ignores
+from edgegate.corpus import exclusions, ftw, ignores
 from edgegate.corpus.cases import Case, Corpus
 from edgegate.corpus.cost import measure
 from edgegate.corpus.judge import UNSEEN, case_verdict, control, rule_faults, verdict_faults
@@ -26,6 +26,8 @@ class Material:
     """Attacks, each with a harmless twin, and requests that are known to be blocked wrongly."""
     ignored: Mapping[str, ignores.Ignore]
     """Cases that may come out otherwise."""
+    excluded: tuple[exclusions.Exclusion, ...] = ()
+    """What mends the cases that are blocked although they are harmless."""
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -33,7 +35,7 @@ class Material:
         return (*self.theirs.cases, *self.ours.cases)
 
 
-def material(theirs: Path, ours: Path, *, ignored: Path | None, rules: Path) -> Material:
+def material(theirs: Path, ours: Path, *, ignored: Path | None, rules: Path, excluded: Path | None = None) -> Material:
     """Read everything before anything is started.
 
     Args:
@@ -41,6 +43,7 @@ def material(theirs: Path, ours: Path, *, ignored: Path | None, rules: Path) -> 
         ours: folder of our own corpus.
         ignored: list of cases that may fail; None for none.
         rules: folder `rules` of the rule set.
+        excluded: list of exclusions that mend what is blocked wrongly; None for none.
 
     Raises:
         CorpusFault: one of the files is malformed, holds nothing, or names what is not there.
@@ -49,7 +52,13 @@ def material(theirs: Path, ours: Path, *, ignored: Path | None, rules: Path) -> 
     check_rules(first, known, absent_too=False)
     check_rules(second, known, absent_too=True)
     names = {case.name for case in (*first.cases, *second.cases)}
-    return Material(first, second, ignores.load(ignored, names) if ignored else {})
+    mine = {case.name for case in second.cases}
+    return Material(
+        first,
+        second,
+        ignores.load(ignored, names) if ignored else {},
+        exclusions.load(excluded, mine, known) if excluded else (),
+    )
 
 
 def examine(
@@ -73,7 +82,8 @@ def examine(
         DirectiveRefused: one of the directives is none that the engine takes.
         FirewallMissing: nothing can be said, because the firewall is not there.
     """
-    with rig(artifacts, directives=directives, fault=fault) as running:
+    excluding = {one.door: one.ids for one in sent.excluded}
+    with rig(artifacts, directives=directives, excluding=excluding, fault=fault) as running:
         say("controls")
         controls = control(running)
         runs = {}
@@ -81,24 +91,33 @@ def examine(
             say(f"{door}: {len(sent.cases)} cases")
             runs[door] = run(running, door, sent.cases)
             say(f"{door}: {runs[door].requests} requests in {runs[door].seconds:.1f} s")
+        say(f"exclusions: {len(sent.excluded)}")
+        mended = exclusions.judge(running, sent.excluded, {case.name: case for case in sent.ours.cases})
         say("cost")
-        return replace(_result(running, sent, runs, controls), cost=measure(running).as_data())
+        return replace(_result(running, sent, runs, controls, mended), cost=measure(running).as_data())
 
 
-def _result(running: Rig, sent: Material, runs: Mapping[str, Run], controls: list[str]) -> Result:
+def _result(
+    running: Rig, sent: Material, runs: Mapping[str, Run], controls: list[str], mended: Mapping[str, list[str]]
+) -> Result:
     detected, enforced = runs[DETECT].seen, runs[ENFORCE].seen
     ours = {case.name for case in sent.ours.cases}
     outcomes = []
     for case in sent.cases:
         judged = verdict_faults(case, enforced[case.name]) if case.name in ours else []
         judged += rule_faults(case, detected[case.name], status=case.name not in ours)
+        judged += mended.get(case.name, [])
         verdict = case_verdict(enforced[case.name])
         judged += ["it reached the origin, and the enforcing policy does not know of it"] if verdict == UNSEEN else []
-        outcomes.append(Outcome(case.name, case.family, verdict, tuple(judged), sent.ignored.get(case.name)))
+        benign = case.name in ours and case.stages[-1].expected.status == 200
+        outcomes.append(
+            Outcome(case.name, case.family, verdict, tuple(judged), sent.ignored.get(case.name), benign=benign)
+        )
     return Result(
         versions=running.versions,
         outcomes=tuple(outcomes),
         controls=tuple(controls),
         seconds={door: one.seconds for door, one in runs.items()},
         empty=(*sent.theirs.empty, *sent.ours.empty),
+        excluded=tuple(name for one in sent.excluded for name in one.harmless),
     )

@@ -1,5 +1,6 @@
-"""The two policies of a corpus run: one that sees everything and blocks nothing, one as customers have it."""
+"""The policies of a corpus run: one that sees everything and blocks nothing, and those that customers have."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,23 @@ _AS_THE_TESTS_WANT = (
 """The settings with which the rule set's own tests were written."""
 
 
-def config(directives: Path | None = None) -> dict[str, Any]:
-    """Return what the firewall is to do; `directives` is a file of further ones for the enforcing policy."""
+def config(directives: Path | None = None, excluding: Mapping[str, Sequence[int]] | None = None) -> dict[str, Any]:
+    """Return what the firewall is to do.
+
+    Args:
+        directives: a file of further ones for the enforcing policy.
+        excluding: further doors, each to the rules that its policy excludes; else they are as the enforcing one.
+    """
     own = directives.read_text(encoding="utf-8") if directives else ""
     detect = {
         "name": f"corpus/{DETECT}", "generation": 1, "mode": "Observe",
         "paranoiaLevels": {"blocking": 4, "detection": 4}, "directives": "\n".join(_AS_THE_TESTS_WANT),
     }  # fmt: skip
     enforce = {"name": f"corpus/{ENFORCE}", "generation": 1, "mode": "Enforce", "directives": own}
-    routes = [{"prefix": ROUTE.format(name), "policy": f"corpus/{name}"} for name in (DETECT, ENFORCE)]
-    return {"policies": [detect, enforce], "routes": routes}
+    further = [
+        {"name": f"corpus/{door}", "generation": 1, "mode": "Enforce", "ruleExclusions": {"ids": list(rules)}}
+        for door, rules in (excluding or {}).items()
+    ]
+    doors = (DETECT, ENFORCE, *(excluding or ()))
+    routes = [{"prefix": ROUTE.format(name), "policy": f"corpus/{name}"} for name in doors]
+    return {"policies": [detect, enforce, *further], "routes": routes}

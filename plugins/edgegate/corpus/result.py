@@ -21,6 +21,8 @@ class Outcome:
     """What is not as expected."""
     ignored: Ignore | None = None
     """Why that is borne."""
+    benign: bool = False
+    """Whether it is harmless and must pass."""
 
     @property
     def passed(self) -> bool:
@@ -65,6 +67,8 @@ class Result:
     """Files of the corpus without a test."""
     cost: Mapping[str, float] = field(default_factory=dict)
     """What the firewall costs, see `cost`."""
+    excluded: tuple[str, ...] = ()
+    """Cases that are known to be blocked although they are harmless, each with exclusions that mend it."""
 
     @property
     def failed(self) -> bool:
@@ -75,6 +79,16 @@ class Result:
     def stale(self) -> tuple[str, ...]:
         """Cases that come out as expected although they are ignored."""
         return tuple(one.name for one in self.outcomes if one.ignored and one.passed)
+
+    @property
+    def benign(self) -> tuple[Outcome, ...]:
+        """Harmless cases that must pass."""
+        return tuple(one for one in self.outcomes if one.benign)
+
+    @property
+    def wrongly_blocked(self) -> tuple[str, ...]:
+        """Those of them that do not."""
+        return tuple(one.name for one in self.benign if one.verdict != "passed")
 
     def families(self) -> list[Family]:
         """Return the counts of each family."""
@@ -92,6 +106,8 @@ class Result:
             "passed": sum(one.passed for one in self.outcomes),
             "ignored": sum(bool(one.faults) and not one.failed for one in self.outcomes),
             "failed": {one.name: list(one.faults) for one in self.outcomes if one.failed},
+            "benign": {"cases": len(self.benign), "not passed": list(self.wrongly_blocked)},
+            "known false positives": list(self.excluded),
             "controls": list(self.controls),
             "stale ignores": list(self.stale),
             "empty files": list(self.empty),

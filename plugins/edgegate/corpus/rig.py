@@ -30,7 +30,7 @@ class Rig:
     """A running firewall with its doors."""
 
     doors: Mapping[str, Path]
-    """`detect` and `enforce` to a socket."""
+    """`detect`, `enforce` and further ones to a socket."""
     without: Path
     """The socket without a firewall."""
     verdicts: Path
@@ -51,13 +51,19 @@ class Rig:
 
 @contextmanager
 def rig(
-    artifacts: Mapping[str, Artifact], *, directives: Path | None = None, fault: str = "", within: float = _START
+    artifacts: Mapping[str, Artifact],
+    *,
+    directives: Path | None = None,
+    excluding: Mapping[str, Sequence[int]] | None = None,
+    fault: str = "",
+    within: float = _START,
 ) -> Iterator[Rig]:
     """Run all three while a block runs.
 
     Args:
         artifacts: those of the pins `coraza`, `coreruleset` and `envoy`.
         directives: a file of further directives for the enforcing policy.
+        excluding: further doors, each to the rules that its policy excludes.
         fault: a defect of the firewall, by name.
         within: seconds for each to be ready.
 
@@ -68,12 +74,12 @@ def rig(
     with ExitStack() as undo:
         folder = Path(tempfile.mkdtemp(prefix="edgegate-corpus-"))
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        socket_of = {
-            name: folder / f"{name}.sock" for name in ("waf", "waf-admin", "origin", "admin", "none", DETECT, ENFORCE)
-        }
-        doors = {name: socket_of[name] for name in (DETECT, ENFORCE)}
+        ways = (DETECT, ENFORCE, *(excluding or ()))
+        socket_of = {name: folder / f"{name}.sock" for name in ("waf", "waf-admin", "origin", "admin", "none")}
+        # A path of a socket has at most 107 letters: the names of the further doors are too long for some folders.
+        doors = {name: folder / f"door-{number}.sock" for number, name in enumerate(ways)}
         rules = artifacts["coreruleset"].file("rules")
-        (folder / "policies.json").write_text(json.dumps(policies.config(directives)))
+        (folder / "policies.json").write_text(json.dumps(policies.config(directives, excluding)))
         (folder / "envoy.json").write_text(
             bootstrap(
                 doors,
@@ -85,7 +91,9 @@ def rig(
         )
         start = _Starter(folder, undo)
         firewall = start(
-            "waf", _firewall(artifacts["coraza"], socket_of, folder, rules, fault), artifacts["coraza"].env
+            "waf",
+            _firewall(artifacts["coraza"], socket_of, folder, rules, fault),
+            artifacts["coraza"].env,
         )
         start("origin", [sys.executable, "-m", "edgegate.corpus.origin", str(socket_of["origin"])])
         _wait(start, "waf", within, lambda: _accepted(socket_of["waf-admin"]))

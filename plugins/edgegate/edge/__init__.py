@@ -224,10 +224,10 @@ class Edge:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
         return Acme(self.backend.beside, self.downstream, self.backend.alone)
 
-    def customer(self, name: str, project: ControlPlane | None = None) -> Customer:
+    def customer(self, name: str, project: ControlPlane | None = None, namespace: str = "") -> Customer:
         """Create a customer of a project, the first unless told. Raises NotShown when there is no part `operator`."""
         self.operator.check()
-        made = Customer(name, project or self.upstream, self.downstream)
+        made = Customer(name, project or self.upstream, self.downstream, namespace)
         made.create()
         return made
 

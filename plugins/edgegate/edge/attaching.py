@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import httpx
 
@@ -29,19 +30,34 @@ def have_faults(url: str, names: Sequence[str]) -> None:
     _put(url, "/faults", ",".join(names).encode())
 
 
-def tell(url: str, tenant: Tenant, mode: str) -> None:
-    """Let the firewall have a policy for a tenant's routes.
+@dataclass(frozen=True)
+class Told:
+    """What the firewall says about a policy that it was told."""
+
+    applied: int
+    """The generation that is in force; 0 for none."""
+    mistake: str = ""
+    """What is wrong with the one that it was told: the policy, the line of its directives, and why."""
+
+
+def tell(url: str, tenant: Tenant, mode: str, *, generation: int = 1, directives: str = "") -> Told:
+    """Let the firewall have a policy for a tenant's routes, and return what it says of it.
 
     Raises:
         ServerRefused, ServerUnreachable: it does not take it.
     """
     name = f"{tenant.namespace}/{POLICY}"
-    policy = {"name": name, "mode": mode, "ruleExclusions": {"ids": [CONTENT_TYPES]}}
+    policy = {"name": name, "generation": generation, "mode": mode, "directives": directives}
+    policy["ruleExclusions"] = {"ids": [CONTENT_TYPES]}
     route = {"prefix": f"httproute/{tenant.namespace}/", "policy": name}
-    _put(url, f"/policies/{tenant.namespace}", json.dumps({"policies": [policy], "routes": [route]}).encode())
+    config = json.dumps({"policies": [policy], "routes": [route]})
+    (said,) = json.loads(_put(url, f"/policies/{tenant.namespace}", config.encode()))["policies"]
+    mistake = said.get("mistake") or {}
+    words = f"{mistake['policy']}, line {mistake.get('line', 0)}: {mistake['message']}" if mistake else ""
+    return Told(said["appliedGeneration"], words)
 
 
-def _put(url: str, path: str, content: bytes) -> None:
+def _put(url: str, path: str, content: bytes) -> bytes:
     place = f"PUT {path}"
     try:
         answer = httpx.put(url + path, content=content, timeout=10)
@@ -49,6 +65,7 @@ def _put(url: str, path: str, content: bytes) -> None:
         raise ServerUnreachable(waf.NAME, place, text=str(error)) from error
     if answer.status_code != 200:
         raise ServerRefused(waf.NAME, place, status=answer.status_code, text=answer.text)
+    return answer.content
 
 
 def objects(tenant: Tenant, net: LabNet) -> list[Manifest]:

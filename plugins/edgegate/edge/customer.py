@@ -47,9 +47,10 @@ class Challenge:
 class Customer:
     """One customer of one project; made by the fixture `customer` and by `customers`."""
 
-    def __init__(self, name: str, upstream: ControlPlane, downstream: ControlPlane) -> None:
+    def __init__(self, name: str, upstream: ControlPlane, downstream: ControlPlane, namespace: str = "") -> None:
+        """Take where it lives; its namespace is one that nobody has yet, unless named."""
         self.name = name
-        self.namespace = f"{name}-{secrets.token_hex(3)}"
+        self.namespace = namespace or f"{name}-{secrets.token_hex(3)}"
         self.upstream, self.downstream = upstream, downstream
 
     def __repr__(self) -> str:

@@ -1,12 +1,9 @@
 """The firewall of an edge as scenarios use it: what it says of policies, and what goes through it."""
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-
-import httpx
 
 from edgegate.clock import MONOTONIC, wait_until
 from edgegate.clusters import kinds
@@ -14,9 +11,10 @@ from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import ladder, waf
 from edgegate.components.launch import Launch
-from edgegate.edge import attaching
+from edgegate.edge import attaching, proxy_watch
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer
+from edgegate.edge.firewall_counts import Counts
 from edgegate.edge.http_proxy import Backend, HttpProxy
 from edgegate.edge.ladder import seen_twice
 from edgegate.edge.operator import refused
@@ -25,8 +23,9 @@ from edgegate.edge.pressure import MemoryWatch, Uploads
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.tenant import Tenant
 from edgegate.edge.waf_policy import WafPolicy
-from edgegate.errors import MetricsUnreachable, NotShown
+from edgegate.errors import NotShown
 from edgegate.probes.ladder import Body, Place, Reply, Rung, climb, differences
+from edgegate.probes.target import INTERVAL, Target
 from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
 
@@ -35,9 +34,11 @@ ATTACK = "/?q=%3Cscript%3Ealert(1)%3C/script%3E"
 TWIN = "/bytes/20000?q=a+%3C+b+and+b+%3E+c"
 """Looks like it, and is harmless; the origin answers with 20,000 bytes."""
 BLOCKED = 403
+CLOSE = INTERVAL / 2
+"""Seconds between two looks while something changes; each costs the firewall 3 ms of a processor."""
+DIRECTIVES = ('SecAction "id:9600001,phase:1,pass,nolog"', 'SecRule ARGS "@rx (" "id:9600002,phase:2,deny"')
+"""Of a policy: the last one has no end of its group, so the engine refuses it."""
 _UNINSPECTED = "edgegate_waf_uninspected_total"
-_LINE = re.compile(r"(\w+)\{([^}]*)\} (\S+)")
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _DEFECT = "waf-has-"
 """How the defects begin that the firewall itself can have."""
 _KIB = 1024
@@ -69,7 +70,7 @@ class Firewall:
         if waf.NAME not in launch.parts:
             raise NotShown("this edge was made without the part 'waf', so nobody inspects requests in it")
         self._launch, self._plane = launch, plane
-        self._url = f"{waf.admin_url(launch.lab.net)}/metrics"
+        self._counts = Counts(f"{waf.admin_url(launch.lab.net)}/metrics")
 
     @property
     def page_origin(self) -> Backend:
@@ -78,7 +79,7 @@ class Firewall:
 
     def memory(self, proxy: Proxy) -> MemoryWatch:
         """Return what looks at the memory of firewall and proxy while a block runs."""
-        return MemoryWatch(self._launch, proxy)
+        return MemoryWatch(self._launch, proxy, lambda: self._counts.value("edgegate_waf_held_bytes"))
 
     def uploads(self, proxy: HttpProxy, host: str) -> Uploads:
         """Return files for a proxy whose origin is `page_origin`."""
@@ -90,18 +91,7 @@ class Firewall:
         Raises:
             MetricsUnreachable: it does not answer.
         """
-        return self._count(name, {"namespace": policy.customer.below, "name": policy.ref.name, **labels})
-
-    def _count(self, name: str, wanted: Mapping[str, str]) -> float:
-        try:
-            text = httpx.get(self._url, timeout=5).raise_for_status().text
-        except httpx.HTTPError as error:
-            raise MetricsUnreachable(self._url, reason=str(error)) from error
-        for line in text.splitlines():
-            found = _LINE.fullmatch(line)
-            if found and found[1] == name and wanted.items() <= dict(_LABEL.findall(found[2])).items():
-                return float(found[3])
-        return 0.0
+        return self._counts.value(name, {"namespace": policy.customer.below, "name": policy.ref.name, **labels})
 
     def applied(self, policy: WafPolicy) -> int:
         """Return the generation of a policy that it has in force; 0 for none."""
@@ -188,6 +178,29 @@ class Firewall:
         if mode != "Enforce":
             attaching.wait_answered(tenant, 200, within)
 
+    def judge_bad_directive(self, gate: Gate, bad: Tenant, other: Tenant, within: float) -> None:
+        """Tell it of a directive that it must refuse, and add to the gate whatever that does beyond its own policy.
+
+        Args:
+            gate: where findings go.
+            bad: a guarded tenant whose policy enforces; its next generation has the directive, and would not.
+            other: a guarded tenant whose policy enforces; it stops to do so afterwards.
+            within: seconds for that to be seen on the wire.
+        """
+        url, name = waf.admin_url(self._launch.lab.net), f"{bad.namespace}/{attaching.POLICY}"
+        told = attaching.tell(url, bad, "Observe", generation=2, directives="\n".join(DIRECTIVES))
+        wanted = f"{name}, line {len(DIRECTIVES)}: "
+        gate.check(Source.STATUS, name, f"{wanted}…", told.mistake, right=told.mistake.startswith(wanted))
+        gate.check(Source.STATUS, name, "generation 1 in force", told.applied, right=told.applied == 1)
+        labels = {"namespace": bad.namespace, "name": attaching.POLICY}
+        refused = self._counts.value("edgegate_waf_policy_refused", labels)
+        gate.check(Source.DATA_PLANE, name, "counted as refused", refused, right=refused == 1)
+        attaching.tell(url, other, "Observe", generation=2)
+        with gate.must(Source.TRAFFIC, f"attack on {other.name}", "200, for its policy observes now"):
+            attaching.wait_answered(other, 200, within)
+        with gate.must(Source.TRAFFIC, f"attack on {bad.name}", "403, as before"):
+            attaching.wait_answered(bad, BLOCKED, within)
+
     def judge_limits(self, gate: Gate, tenant: Tenant) -> None:
         """Place attacks and leaks around each limit, and add to the gate what is not as documented, or not counted."""
         program = ladder.program(self._launch)
@@ -195,15 +208,38 @@ class Firewall:
         rows = []
         for one in placements():
             labels = {"namespace": tenant.namespace, "name": attaching.POLICY, "reason": one.reason}
-            before = self._count(_UNINSPECTED, labels) if one.reason else 0.0
+            before = self._counts.value(_UNINSPECTED, labels) if one.reason else 0.0
             (seen,) = climb(program, edge, [one.rung])
             rows.append([one.rung.name, seen.status, one.reason or "inspected"])
             gate.check(Source.TRAFFIC, one.rung.name, one.status, seen.describe(), right=seen.status == one.status)
             if one.reason:
-                counted = self._count(_UNINSPECTED, labels) - before
+                counted = self._counts.value(_UNINSPECTED, labels) - before
                 what = f"counted as {one.reason}"
                 gate.check(Source.DATA_PLANE, one.rung.name, what, f"counted {counted:g} times", right=counted > 0)
         gate.table("attacks and leaks around the limits", ["what", "answered", "seen by the rules"], rows)
+
+    def keeps_serving(
+        self, gate: Gate, proxy: HttpProxy, host: str, *, attack: bool = False
+    ) -> AbstractContextManager[None]:
+        """Demand that visitors of a host name are served in every look while a block runs.
+
+        With `attack` there is an attack besides in every look, and each is answered 403.
+        """
+        looks = [Target(f"{proxy.name} http://{host}", proxy.address, host, marker=proxy.marker, every=CLOSE)]
+        if attack:
+            name = f"attack on {proxy.name}"
+            looks.append(Target(name, proxy.address, host, path=ATTACK, status=BLOCKED, every=CLOSE))
+        return proxy_watch.right(gate, looks)
+
+    def wait_detached(self, proxy: HttpProxy, within: float) -> None:
+        """Return once Envoy Gateway is told of no firewall for any proxy of a customer. Raises NeverReady."""
+        below = proxy.customer.below
+        wait_until(
+            f"no firewall for {proxy.customer}",
+            lambda: not self._plane.list(kinds.ENVOY_EXTENSION_POLICY, below),
+            deadline=within,
+            every=0.1,
+        )
 
     def attack(self, proxy: HttpProxy, host: str) -> Answer:
         """Return what an attack on a proxy is answered."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -27,6 +27,8 @@ OVERLOADED = 503
 class Memory:
     """Memory of the two that bodies pass, in MiB."""
 
+    held: float
+    """Bodies that the firewall holds and counts; it promises a limit for them."""
     firewall: float
     """Resident memory of the firewall."""
     proxy: float
@@ -34,14 +36,15 @@ class Memory:
 
     def describe(self) -> str:
         """Return it in a few words."""
-        return f"firewall {self.firewall:.0f} MiB, proxy {self.proxy:.0f} MiB"
+        return f"firewall {self.firewall:.0f} MiB (bodies {self.held:.0f}), proxy {self.proxy:.0f} MiB"
 
 
 class MemoryWatch:
     """Looks at the memory of firewall and proxy while a block runs, ten times a second."""
 
-    def __init__(self, launch: Launch, proxy: Proxy) -> None:
-        self._lab, self._proxy = launch.lab, proxy
+    def __init__(self, launch: Launch, proxy: Proxy, held: Callable[[], float]) -> None:
+        """Look at nothing yet. `held` returns how many bytes of bodies the firewall says that it holds."""
+        self._lab, self._proxy, self._held = launch.lab, proxy, held
         self._ending, self._undo = threading.Event(), ExitStack()
         self._broken: EnvironmentFault | None = None
         self._seen: list[Memory] = []
@@ -68,12 +71,13 @@ class MemoryWatch:
     @property
     def peak(self) -> Memory:
         """The most of each that was seen."""
-        return Memory(max(one.firewall for one in self._seen), max(one.proxy for one in self._seen))
+        seen = self._seen
+        return Memory(*(max(getattr(one, name) for one in seen) for name in ("held", "firewall", "proxy")))
 
     def now(self) -> Memory:
-        """Return what it is, within the block. Raises AdminUnreachable, LabGone."""
+        """Return what it is, within the block. Raises AdminUnreachable, LabGone, MetricsUnreachable."""
         resident = next(one.rss_bytes for one in self._lab.status() if one.name == waf.NAME)
-        return Memory(resident / MIB, self._admin.allocated() / MIB)
+        return Memory(self._held() / MIB, resident / MIB, self._admin.allocated() / MIB)
 
     def _look(self) -> None:
         try:

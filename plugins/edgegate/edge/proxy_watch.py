@@ -1,6 +1,6 @@
 """Continuous looks at HTTPProxies while something happens: those that must go on, and those that must stay shut."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from edgegate.edge.http_proxy import HttpProxy
@@ -35,11 +35,18 @@ def unharmed(
         served: HTTPProxy, host name, and whether over TLS.
     """
     targets = [_target(one, host, address, tls) for one, host, tls in served]
-    with proxy.admin() as admin, Watch([look for target in targets for look in both(target)]) as watch:
+    with proxy.admin() as admin, right(gate, [look for target in targets for look in both(target)]):
         refusals = Refusals(admin, log)
         yield
-        watched = _trusted(watch.stop())
         refusals.judge(gate)
+
+
+@contextmanager
+def right(gate: Gate, targets: Sequence[Target]) -> Iterator[None]:
+    """Demand that every look at some targets is right while the block runs."""
+    with Watch(targets) as watch:
+        yield
+        watched = _trusted(watch.stop())
     for target in watched.targets:
         seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
         gate.check(Source.TRAFFIC, target.name, f"right in all {target.looks} looks", seen, right=target.ok)

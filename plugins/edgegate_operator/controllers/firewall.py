@@ -3,7 +3,8 @@
 import time
 
 from edgegate_operator import faults
-from edgegate_operator.controllers.firewalldecision import BACKEND_NAME, LABEL, Seen, config_for, decide
+from edgegate_operator.controllers.firewallattachments import BACKEND_NAME, LABEL, Seen
+from edgegate_operator.controllers.firewalldecision import config_for, decide
 from edgegate_operator.core.controller import Request
 from edgegate_operator.core.firewall import Firewall, InForce
 from edgegate_operator.core.plan import Plan, Plane
@@ -29,6 +30,7 @@ DEFECTS = {
     faults.WAF_STREAMS_HELD: "streams-held",
     faults.WAF_SILENT_BYPASS: "silent-bypass",
     faults.WAF_NO_HELD_LIMIT: "no-held-limit",
+    faults.WAF_FROZEN_BY_ONE: "frozen-by-one",
 }
 """Faults that the firewall itself has, by what it calls them."""
 
@@ -53,6 +55,7 @@ def _gather(site: Site, namespace: str, space: str) -> Seen:
         space=space,
         policies=[one for one in every if "deletionTimestamp" not in one["metadata"]],
         routes=routes,
+        gateways=frozenset(one["metadata"]["name"] for one in site.up(GATEWAY).all(namespace)),
         copies={one["metadata"]["name"]: one for one in site.down(TRAFFIC_PROTECTION_POLICY).all(space)},
         attached={one["metadata"]["name"]: one for one in ours},
         backend=site.down(BACKEND).get(space, BACKEND_NAME),
@@ -65,6 +68,7 @@ class Told:
     def __init__(self, firewall: Firewall) -> None:
         self._firewall = firewall
         self._last: dict[str, tuple[Obj, dict[str, InForce]]] = {}
+        self._named: dict[tuple[str, str], tuple[str, Obj]] = {}
 
     def tell(self, space: str, config: Obj, *, stale: bool) -> dict[str, InForce]:
         """Tell it, and return what is in force. With `stale` a change of a policy alone is not told, but claimed."""
@@ -77,6 +81,17 @@ class Told:
         self._last[space] = (config, answer)
         return answer
 
+    def by_name(self, namespace: str, space: str, config: Obj) -> Obj:
+        """Return a configuration whose policies are those of the project that first had their names; a defect."""
+        policies = []
+        for one in config["policies"]:
+            key = namespace, one["name"].partition("/")[2]
+            if self._named.setdefault(key, (space, one))[0] == space:
+                self._named[key] = space, one
+            ours = {name: one[name] for name in ("name", "generation") if name in one}
+            policies.append(self._named[key][1] | ours)
+        return config | {"policies": policies}
+
 
 def _names(config: Obj) -> list[str]:
     return sorted(one["name"] for one in config["policies"])
@@ -87,7 +102,10 @@ def _reconcile_with(told: Told, site: Site, request: Request, _do: Do) -> Plan:
     if space is None:
         return Plan()
     seen = _gather(site, request.namespace, space)
-    answer = told.tell(space, config_for(seen, site.settings), stale=site.settings.has(faults.MODE_FLIP_UNSEEN))
+    config = config_for(seen, site.settings)
+    if site.settings.has(faults.WAF_SHARED_BY_NAME):
+        config = told.by_name(request.namespace, space, config)
+    answer = told.tell(space, config, stale=site.settings.has(faults.MODE_FLIP_UNSEEN))
     return decide(seen, answer, site.settings, time.time())
 
 
@@ -96,9 +114,11 @@ def _always(_site: Site, obj: Obj) -> Names:
 
 
 def _where_policies_are(site: Site, obj: Obj) -> Names:
-    space = obj["metadata"]["namespace"]
-    if site.up(TRAFFIC_PROTECTION_POLICY).all(space):
-        yield space, ""
+    """Wake where there is a policy, or where the last one's attachment may not have gone yet."""
+    namespace = obj["metadata"]["namespace"]
+    below = site.downstream_namespace(namespace)
+    if site.up(TRAFFIC_PROTECTION_POLICY).all(namespace) or (below and site.down(ENVOY_EXTENSION_POLICY).all(below)):
+        yield namespace, ""
 
 
 def _upstream(site: Site, obj: Obj) -> Names:
