@@ -12,7 +12,7 @@ LAYERS = {
     **dict.fromkeys(("stages", "budgets", "tables", "waivers", "programs", "forms"), 0),
     **dict.fromkeys(("pins", "settings", "slo"), 1),
     "artifacts": 2,
-    **dict.fromkeys(("lab", "probes", "corpus"), 3),
+    **dict.fromkeys(("lab", "probes", "corpus", "kind"), 3),
     "clusters": 4,
     "components": 5,
     "edge": 6,

@@ -7,7 +7,7 @@ EdgegateError
 │   │   ├── UnknownLimit       --edge-limit names a limit that does not exist
 │   │   ├── UnknownFault       --edge-fault names a defect that the operator does not have
 │   │   ├── KindsMissing       --edge-operator-crds lacks kinds
-│   │   └── BackendNotYet      kind and attach come later
+│   │   └── BackendNotYet      attach comes later
 │   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
 │   ├── ForeignHostname        a host name outside the lab's domains
 │   ├── NobodyToWatch          a guard without neighbours cannot say that they are unharmed
@@ -33,6 +33,9 @@ EdgegateError
     ├── CommandFailed          a command ended with another status than 0
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
+    ├── KindFault              Docker or a kind cluster
+    │   ├── EngineMissing / EngineSilent / EngineInTheWay
+    │   └── KindNotPossible / ClusterNotMade / ClusterNotGone
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
         ├── ComponentExited / PartLost           during a start; while tests ran. Its last log lines
@@ -583,7 +586,7 @@ class BackendNotYet(BadSetting):
     """A backend that is planned and not there yet."""
 
     def __init__(self, origin: str, backend: str) -> None:
-        super().__init__(origin, f"the backend '{backend}' comes in a later version. Accepted today: host.")
+        super().__init__(origin, f"the backend '{backend}' comes in a later version. Accepted today: host, kind.")
         self.backend = backend
 
 
@@ -725,3 +728,67 @@ class WatchBroken(EnvironmentFault):
             f"Free what is short (`edgegate doctor` shows it) and run again."
         )
         self.reason = reason
+
+
+class KindFault(EnvironmentFault):
+    """Docker or a kind cluster is not as it has to be."""
+
+
+class EngineMissing(KindFault):
+    """There is no docker command."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the backend 'kind' needs Docker, and there is no program 'docker' on PATH. "
+            "Install Docker 20.10 or newer, or let edgegate run one of its own: edgegate engine start."
+        )
+
+
+class EngineSilent(KindFault):
+    """The docker command is there, its engine does not answer."""
+
+    def __init__(self, host: str, said: str) -> None:
+        super().__init__(
+            f"the Docker engine at {host} does not answer: {said}. "
+            "Start it, or let edgegate run one of its own: edgegate engine start."
+        )
+        self.host, self.said = host, said
+
+
+class EngineInTheWay(KindFault):
+    """Another engine of ours runs on this machine, or was killed."""
+
+    def __init__(self, bridge: str) -> None:
+        super().__init__(
+            f"the bridge {bridge} is there, so another Docker engine of edgegate runs on this machine, or was killed. "
+            f"Use that one, or stop it: edgegate engine stop. What a killed one left: ip link del {bridge}."
+        )
+        self.bridge = bridge
+
+
+class KindNotPossible(KindFault):
+    """Something of the machine keeps kind clusters from running."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        listed = "".join(f"\n  - {reason}" for reason in reasons)
+        super().__init__(f"kind clusters cannot run on this machine as it is:{listed}")
+        self.reasons = tuple(reasons)
+
+
+class ClusterNotMade(KindFault):
+    """kind could not make a cluster."""
+
+    def __init__(self, cluster: str, *, tail: str, log: Path) -> None:
+        super().__init__(f"the kind cluster {cluster} could not be made. Its log is {log}; the end of it:\n{tail}")
+        self.cluster, self.log = cluster, log
+
+
+class ClusterNotGone(KindFault):
+    """Something of a deleted cluster is there still."""
+
+    def __init__(self, cluster: str, left: Sequence[str]) -> None:
+        super().__init__(
+            f"the kind cluster {cluster} was deleted, yet these are there: {', '.join(left)}. "
+            "Look with docker ps --all; remove them with docker rm --force --volumes."
+        )
+        self.cluster, self.left = cluster, tuple(left)

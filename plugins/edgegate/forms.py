@@ -20,10 +20,10 @@ class Reuse(StrEnum):
 
 def backend(origin: str, text: str) -> str:
     """Return where the edge runs."""
-    if text in ("kind", "attach"):
+    if text == "attach":
         raise BackendNotYet(origin, text)
-    if text != "host":
-        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host (kind and attach come later).")
+    if text not in ("host", "kind"):
+        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host, kind (attach comes later).")
     return text
 
 

@@ -65,7 +65,7 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("backend", "Where the edge runs: host (kind and attach come later)", forms.backend, "BACKEND"),
+    Setting("backend", "Where the edge runs: host or kind (attach comes later)", forms.backend, "BACKEND"),
     Setting("keep", "Keep the edge after the run; `edgegate down` ends it", forms.switch, kind=Kind.SWITCH),
     Setting(
         "reuse",

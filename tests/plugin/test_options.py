@@ -21,7 +21,6 @@ def _refused(result: pytest.RunResult, pytester: pytest.Pytester, *lines: str) -
         ("--edge-set=envoi=1", "--edge-set envoi=1: * no component 'envoi'. Did you mean 'envoy'? *"),
         ("--edge-set=envoy=9.9.9", "--edge-set envoy=9.9.9: * has no version '9.9.9' of envoy. It has: "),
         ("--edge-set=envoy", "--edge-set: 'envoy' is no pair. Accepted: name=value, as in envoy=1.38.3."),
-        ("--edge-backend=kind", "--edge-backend: the backend 'kind' comes in a later version. Accepted today: host."),
         ("--edge-backend=attach", "--edge-backend: the backend 'attach' comes in a later version."),
         ("--edge-backend=k3d", "--edge-backend: 'k3d' is no backend. Accepted: host"),
         ("--edge-reuse=maybe", "--edge-reuse: 'maybe' says nothing about reuse. Accepted: auto, always, never."),

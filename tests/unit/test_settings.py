@@ -102,8 +102,9 @@ def test_every_limit_says_what_it_bounds_and_who_set_it() -> None:
 
 def test_words() -> None:
     assert resolve({"reuse": "never"}, {}, {}).reuse is Reuse.NEVER
-    with pytest.raises(BackendNotYet, match=r"the backend 'kind' comes in a later version\. Accepted today: host"):
-        resolve({"backend": "kind"}, {}, {})
+    assert resolve({"backend": "kind"}, {}, {}).backend == "kind"
+    with pytest.raises(BackendNotYet, match=r"the backend 'attach' comes in a later version\. Accepted today: host"):
+        resolve({"backend": "attach"}, {}, {})
     with pytest.raises(BadSetting, match="'docker' is no backend"):
         resolve({}, {"EDGEGATE_BACKEND": "docker"}, {})
 

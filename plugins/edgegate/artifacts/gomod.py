@@ -35,6 +35,12 @@ class _Module:
     go_mod: str
     go_line: str
 
+    @property
+    def go_sum(self) -> str:
+        """The module's own go.sum; a module that needs no other has none."""
+        file = self.folder / "go.sum"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
 
 def make(job: Job) -> Made:
     """Build the binaries of a Go pin and copy its files; see `Builder`."""
@@ -109,7 +115,7 @@ def _write_wrapper(job: Job, recipe: GoRecipe, module: _Module) -> None:
     """Write our module around the pinned one."""
     text = wrapper(recipe, job.version, module.go_line, module.go_mod)
     (job.scratch / "go.mod").write_text(text, encoding="utf-8")
-    shutil.copyfile(module.folder / "go.sum", job.scratch / "go.sum")
+    (job.scratch / "go.sum").write_text(module.go_sum, encoding="utf-8")
     if recipe.native:
         for file in sources(resource(f"native/{recipe.native}")):
             shutil.copyfile(file, job.scratch / file.name)
@@ -187,7 +193,7 @@ def sums_digest(before: Iterable[str], after: Iterable[str], own: str) -> str:
 
 
 def _check_sums(job: Job, recipe: GoRecipe, module: _Module) -> None:
-    before = (module.folder / "go.sum").read_text(encoding="utf-8").splitlines()
+    before = module.go_sum.splitlines()
     after = (job.scratch / "go.sum").read_text(encoding="utf-8").splitlines()
     actual = sums_digest(before, after, recipe.module)
     expected = recipe.sums.get(job.version, sums_digest((), (), ""))

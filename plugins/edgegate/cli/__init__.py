@@ -16,6 +16,8 @@ from edgegate.errors import EdgegateError, UsageFault
 
 COMMANDS = {
     "build": "Build or download what a run needs",
+    "images": "Make the images that kind clusters need",
+    "engine": "Run a Docker engine of our own",
     "pins": "Show every pinned version, its age, and why it is pinned",
     "doctor": "Check this machine and say how to fix what is missing",
     "up": "Start an edge and keep it",

@@ -127,8 +127,8 @@ def _first_base(launch: Launch, states: BaseStates, both: Planes, additions: Add
     steps = [
         Step(f"crds-{plane.name}", partial(apply_crds, plane, wanted), needs=(f"api-{plane.name}",))
         for plane, wanted in (
-            (both.downstream, _last_of_each(*manifests, *additions.downstream)),
-            (both.upstream, _last_of_each(*manifests, *additions.upstream)),
+            (both.downstream, last_of_each(*manifests, *additions.downstream)),
+            (both.upstream, last_of_each(*manifests, *additions.upstream)),
         )
     ]
     return [
@@ -141,7 +141,7 @@ def _first_base(launch: Launch, states: BaseStates, both: Planes, additions: Add
     ]
 
 
-def _last_of_each(*manifests: Manifest) -> list[Manifest]:
+def last_of_each(*manifests: Manifest) -> list[Manifest]:
     """Return one manifest a name, the last one given."""
     return list({manifest["metadata"]["name"]: manifest for manifest in manifests}.values())
 

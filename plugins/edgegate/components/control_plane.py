@@ -120,13 +120,22 @@ def controller_manager(launch: Launch, plane: PlaneSpec) -> ProcessSpec:
 
 def inner_kubeconfig(launch: Launch, plane: PlaneSpec) -> str:
     """Return the path, inside the lab, of an administrator's kubeconfig for the plane."""
+    if launch.elsewhere:
+        return launch.secret(f"{plane.name}.kubeconfig", _given(launch, plane).read_text())
     return launch.secret(f"{plane.name}.kubeconfig", _kubeconfig(launch, plane, TRUST))
 
 
 def outer_kubeconfig(launch: Launch, plane: PlaneSpec) -> Path:
     """Write the caller's kubeconfig into the lab's folder, for its owner alone, and return its path."""
+    if launch.elsewhere:
+        return _given(launch, plane)
     authority = write_private(launch.folder / "ca.crt", launch.authority.certificate)
     return write_private(launch.folder / f"{plane.name}.kubeconfig", _kubeconfig(launch, plane, str(authority)))
+
+
+def _given(launch: Launch, plane: PlaneSpec) -> Path:
+    """Return the kubeconfig of a plane that is not in the lab."""
+    return launch.folder / f"{plane.name}.kubeconfig"
 
 
 def _server(plane: PlaneSpec) -> str:

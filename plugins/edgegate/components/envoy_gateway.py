@@ -58,7 +58,7 @@ def mount_certificates(launch: Launch, plane: ControlPlane) -> None:
 def spec(launch: Launch) -> ProcessSpec:
     """Return how Envoy Gateway is run; it reads `/certs` and resolves names through the cluster DNS."""
     config = launch.config(
-        "envoy-gateway.yaml", yaml.safe_dump(_config(launch.selection.version(NAME)), sort_keys=False)
+        "envoy-gateway.yaml", yaml.safe_dump(server_config(launch.selection.version(NAME)), sort_keys=False)
     )
     launch.config("resolv.conf", f"nameserver {launch.lab.net.dns_ip}\n")
     return ProcessSpec(
@@ -76,7 +76,7 @@ def objects(launch: Launch) -> list[Manifest]:
     return [
         *without_selector(NAMESPACE_NAME, NAME, launch.lab.net.lab_ip, ports),
         envoy_proxy(launch.selection.version("envoy")),
-        _gateway_class(),
+        gateway_class(),
     ]
 
 
@@ -101,7 +101,8 @@ def envoy_proxy(version: str) -> Manifest:
     )
 
 
-def _gateway_class() -> Manifest:
+def gateway_class() -> Manifest:
+    """Return the class whose Gateways share one proxy."""
     proxy = {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", "name": _PROXY, "namespace": GATEWAY_NAMESPACE}
     return Ref(GATEWAY_CLASS, CLASS_NAME).manifest({"controllerName": CONTROLLER, "parametersRef": proxy})
 
@@ -118,7 +119,8 @@ def _environment(launch: Launch) -> dict[str, str]:
     )
 
 
-def _config(version: str) -> Manifest:
+def server_config(version: str) -> Manifest:
+    """Return Envoy Gateway's own settings, the same wherever it runs."""
     selector = {"matchExpressions": [{"key": TENANT_LABEL, "operator": "Exists"}]}
     kubernetes = {
         "leaderElection": {"disable": True},

@@ -52,6 +52,8 @@ class Launch:
     """What the lab has beyond the default edge: name of the part to its variant."""
     operator: OperatorChoice = OURS
     """The operator under test, where the lab has that part."""
+    elsewhere: bool = False
+    """Its control planes are not in the lab; their kubeconfigs were put into its folder."""
 
     @classmethod
     def new(

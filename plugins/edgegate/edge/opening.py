@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import IO
@@ -104,8 +104,20 @@ class Plan:
         return fingerprint(*names, self.parts.base_digest, _code(edgegate.components))
 
 
-def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda took: None) -> Opened:
+Start = Callable[[Plan, str, Callable[[Took], None]], tuple[Launch, Planes, list[Took]]]
+"""Starts a new edge, given the run's key and who is told of its steps."""
+
+
+def open_edge(
+    plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda took: None, start: Start | None = None
+) -> Opened:
     """Return the edge for this run: a kept one that fits, the one that another worker started, or a new one.
+
+    Args:
+        plan: what it is made of.
+        run_key: the same for all processes that shall share one edge.
+        done: told about each step of a start when it ends.
+        start: starts a new one; None means one whose control planes are in the lab.
 
     Raises:
         NothingToReuse: reuse is `always` and no kept edge fits; says how each differs.
@@ -122,11 +134,11 @@ def open_edge(plan: Plan, run_key: str, *, done: Callable[[Took], None] = lambda
         sandbox.ensure_privileges(lab.record.launcher_pid if lab else None)
         if lab is not None:
             lab.lease()
-            launch = Launch.load(lab, *plan.made_of)
+            launch = replace(Launch.load(lab, *plan.made_of), elsewhere=start is not None)
             if operator.NAME in plan.parts.chosen:
                 operator.switch_faults(launch)
             return Opened(launch, planes(launch), how, time.monotonic() - began, ())
-        launch, both, steps = _start(plan, run_key, done)
+        launch, both, steps = (start or _start)(plan, run_key, done)
         return Opened(launch, both, "started", time.monotonic() - began, tuple(steps))
 
 
@@ -177,14 +189,7 @@ def _parts_of(folder: Path) -> str:
 
 
 def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Launch, Planes, list[Took]]:
-    folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:13]}"
-    bubblewrap = plan.artifacts["bubblewrap"]
-    lab = sandbox.create(
-        folder,
-        run_key,
-        fingerprint=plan.fingerprint,
-        tools=Tools(bwrap=str(bubblewrap.binary("bwrap")), bwrap_env=bubblewrap.env),
-    )
+    lab = make_lab(plan, run_key)
     steps: list[Took] = []
     try:
         launch = Launch.new(lab, *plan.made_of)
@@ -204,11 +209,24 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
         lab.down()
         raise
+    note_ready(plan, lab)
+    return launch, both, steps
+
+
+def make_lab(plan: Plan, run_key: str) -> Lab:
+    """Return a new and empty lab for an edge."""
+    folder = plan.settings.cache / "labs" / f"{plan.fingerprint[:6]}-{run_key[:13]}"
+    bubblewrap = plan.artifacts["bubblewrap"]
+    tools = Tools(bwrap=str(bubblewrap.binary("bwrap")), bwrap_env=bubblewrap.env)
+    return sandbox.create(folder, run_key, fingerprint=plan.fingerprint, tools=tools)
+
+
+def note_ready(plan: Plan, lab: Lab) -> None:
+    """Write down that an edge is up, so that others find it, and keep it if it is to be kept."""
     versions = {name: plan.selection.version(name) for name in PINS}
     (lab.folder / _READY).write_text(json.dumps({"versions": versions, "parts": str(plan.parts)}))
     if plan.settings.keep:  # only now: a start that is killed half-way must leave no lab that nobody uses
         lab.keep(True)
-    return launch, both, steps
 
 
 @contextmanager

@@ -158,5 +158,5 @@ def opener_of(name: str) -> Opener:
     return opener
 
 
-_MODULES = {"host": "edgegate.edge.backends.host"}
+_MODULES = {name: f"edgegate.edge.backends.{name}" for name in ("host", "kind")}
 """Backend to the module that opens its edges."""

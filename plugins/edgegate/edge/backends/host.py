@@ -17,11 +17,11 @@ from edgegate.edge import lab_told, sentinel
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxies, Proxy
-from edgegate.edge.proxy_log import FileLog
+from edgegate.edge.proxy_log import FileLog, ProxyLog
 from edgegate.edge.tenancy import LabOrigins, Tenancy
 from edgegate.edge.tenant import Site, gateway_of
 from edgegate.edge.versions import release, running_versions
-from edgegate.errors import LabFault
+from edgegate.errors import EnvironmentFault
 from edgegate.records import Versions
 from edgegate.settings import Settings
 
@@ -90,7 +90,7 @@ class HostBackend:
             return "" if release(version) >= (1, 8) else f"Envoy Gateway {version} has no grants for Secrets"
         return f"this edge was made without '{capability}'"
 
-    def log_of(self, proxy: Proxy) -> FileLog:
+    def log_of(self, proxy: Proxy) -> ProxyLog:
         """Return the file with what a proxy's Envoy has written: requests, and what it refuses."""
         return FileLog(self.lab.log(f"pods/{NAMESPACE_NAME}_{proxy.name}/envoy"))
 
@@ -123,7 +123,7 @@ class HostBackend:
                 plane_of(launch, plane)
         return ControlPlane(name, self.folder / f"{name}.kubeconfig")
 
-    def trouble(self, felled: set[str], *, thorough: bool) -> LabFault | None:
+    def trouble(self, felled: set[str], *, thorough: bool) -> EnvironmentFault | None:
         """Return what has befallen its processes."""
         return soundness.lost(self.lab, felled, thorough=thorough)
 

@@ -2,6 +2,7 @@
 
 import threading
 from functools import partial
+from typing import Protocol
 
 from edgegate.errors import PlaneRefused, PlaneUnreachable
 from edgegate.lab.node.actor import Actor
@@ -9,7 +10,23 @@ from edgegate.lab.node.addresses import balancer_address, shown_addresses, wants
 from edgegate.lab.node.config import Network
 from edgegate.lab.node.events import Recorder
 from edgegate.lab.node.kube import Api, Json, Reflector
-from edgegate.lab.node.netns import Namespaces
+
+
+class Addresses(Protocol):
+    """Sees to it that packets to an address come to this node."""
+
+    def held_addresses(self) -> set[str]:
+        """Return what an earlier agent has left."""
+        ...
+
+    def add_address(self, address: str) -> None:
+        """Have an address."""
+        ...
+
+    def drop_address(self, address: str) -> None:
+        """Have it no more."""
+        ...
+
 
 AGAIN = 0.3
 """Seconds until a status that the control plane did not take is sent again."""
@@ -23,7 +40,7 @@ class Balancer(Actor):
     """
 
     def __init__(
-        self, api: Api, net: Network, namespaces: Namespaces, recorder: Recorder, stop: threading.Event
+        self, api: Api, net: Network, namespaces: Addresses, recorder: Recorder, stop: threading.Event
     ) -> None:
         super().__init__(name="load balancer")
         self._api, self._namespaces, self._recorder = api, namespaces, recorder

@@ -1,0 +1,169 @@
+"""The kind backend: both control planes are clusters with real kubelets; what is beside them runs in a lab."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from edgegate.artifacts import Progress, Store
+from edgegate.clusters.kinds import DEPLOYMENT, POD, Ref
+from edgegate.clusters.plane import ControlPlane
+from edgegate.components import envoy_gateway, pods
+from edgegate.components.base_state import fingerprint
+from edgegate.components.graph import Took
+from edgegate.components.soundness import lost
+from edgegate.edge.backends import kind_start
+from edgegate.edge.backends.host import HostBackend
+from edgegate.edge.backends.kind_start import KindEdge
+from edgegate.edge.backends.pod_log import PodLog
+from edgegate.edge.opening import Opened, Plan, open_edge
+from edgegate.edge.proxies import Proxy
+from edgegate.edge.versions import running_versions
+from edgegate.errors import EnvironmentFault, NotShown, PartLost
+from edgegate.kind import preflight
+from edgegate.kind.engine import Engine
+from edgegate.kind.images import NODE_PINS
+from edgegate.records import Versions
+from edgegate.settings import Settings
+
+_GATEWAY = Ref(DEPLOYMENT, pods.GATEWAY, envoy_gateway.NAMESPACE_NAME)
+_SERVER = "envoy-gateway server"
+"""How the command line of Envoy Gateway begins; the proxies' shutdown manager is the same program."""
+
+
+class KindBackend(HostBackend):
+    """One edge of two kind clusters, and the lab beside it."""
+
+    name = "kind"
+
+    def __init__(self, plan: Plan, opened: Opened, engine: Engine) -> None:
+        super().__init__(plan, opened)
+        self.edge = KindEdge.of(engine, plan.artifacts, self.lab)
+
+    def close(self) -> None:
+        """Leave it; the last one to leave deletes the clusters and ends the lab, unless it is kept."""
+        holders, kept = self.lab.leases()
+        if holders > 1 or kept:
+            self.lab.release()
+            return
+        remove(self.edge)
+        self.lab.down()
+
+    def log_of(self, proxy: Proxy) -> PodLog:
+        """Return what the kubelet has of a proxy's Envoy."""
+        return PodLog(self.planes.downstream, envoy_gateway.NAMESPACE_NAME, proxy.name, "envoy")
+
+    def restart(self, component: str) -> None:
+        """Restart a process of the lab, or Envoy Gateway's pod, and return when it is ready."""
+        if component != pods.GATEWAY:
+            self.lab.restart(component)
+            return
+        plane = self.planes.downstream
+        plane.patch(_GATEWAY, {"spec": {"replicas": 1}})
+        for pod in self._gateway_pods():
+            plane.delete_and_wait(pod)
+        pods.wait_available(plane, _GATEWAY)
+
+    def kill(self, component: str) -> None:
+        """Kill a process of the lab; or Envoy Gateway's pod, for good: its Deployment is left without replicas."""
+        if component != pods.GATEWAY:
+            self.lab.kill(component)
+            return
+        plane = self.planes.downstream
+        plane.patch(_GATEWAY, {"spec": {"replicas": 0}})
+        for pod in self._gateway_pods():
+            plane.delete(pod, grace=0)
+
+    def pause(self, component: str) -> None:
+        """Freeze a process of the lab, or Envoy Gateway on its node; the kubelet restarts that one after a minute."""
+        self._signal(component, "STOP") if component == pods.GATEWAY else self.lab.pause(component)
+
+    def resume(self, component: str) -> None:
+        """Let it go on."""
+        self._signal(component, "CONT") if component == pods.GATEWAY else self.lab.resume(component)
+
+    def _gateway_pods(self) -> list[Ref]:
+        labels = f"app.kubernetes.io/name={pods.GATEWAY},app.kubernetes.io/instance=edge"
+        found = self.planes.downstream.list(POD, envoy_gateway.NAMESPACE_NAME, labels=labels)
+        return [Ref(POD, pod["metadata"]["name"], pod["metadata"]["namespace"]) for pod in found]
+
+    def _signal(self, component: str, name: str) -> None:
+        for node in self._nodes():
+            self.edge.clusters.engine.run("exec", node, "pkill", f"-{name}", "-f", _SERVER, check=False)
+
+    def _nodes(self) -> list[str]:
+        clusters = self.edge.clusters
+        return clusters.engine.containers(clusters.full_name("downstream"))
+
+    def project(self, name: str) -> ControlPlane:
+        """Refuse: each further project would be a cluster of its own."""
+        raise NotShown(f"the backend 'kind' has one project; '{name}' would need a further cluster")
+
+    def trouble(self, felled: set[str], *, thorough: bool) -> EnvironmentFault | None:
+        """Return what has befallen the lab's processes or a node."""
+        if (found := lost(self.lab, felled, thorough=thorough)) is not None or not thorough:
+            return found
+        clusters = self.edge.clusters
+        for plane in ("upstream", "downstream"):
+            containers = clusters.engine.containers(clusters.full_name(plane))
+            for node in clusters.engine.inspect(containers):
+                if not node["State"]["Running"]:
+                    log = self.folder / "logs" / f"kind-{plane}.log"
+                    what = f"ended with status {node['State']['ExitCode']}"
+                    return PartLost(node["Name"].strip("/"), what=what, log=log, tail="")
+        return None
+
+    def versions(self) -> Versions:
+        """Return the versions that really run; Envoy Gateway's is asked from the program that its pod executes."""
+        within = self.plan.settings.limits.cold_restart
+        found = {**running_versions(self.lab, self.planes.downstream, self.proxies.one(within)).running}
+        ask = f'/proc/$(pgrep -of "{_SERVER}")/exe version'
+        for node in self._nodes():
+            said = self.edge.clusters.engine.run("exec", node, "sh", "-c", ask, check=False).stdout
+            told = re.search(r"\bv?(\d+\.\d+\.\d+)\b", said)
+            found |= {pods.GATEWAY: told[1]} if told else {}
+        return Versions(dict(sorted(found.items())))
+
+    def tells(self) -> Mapping[str, Callable[[], str]]:
+        """Return what the lab tells, and each node's own log."""
+        engine = self.edge.clusters.engine
+
+        def journal(node: str) -> str:
+            words = ("exec", node, "journalctl", "--no-pager", "--lines", "400")
+            return engine.run(*words, check=False).stdout
+
+        nodes = {f"node-{node[:12]}.txt": partial(journal, node) for node in self._nodes()}
+        return {**super().tells(), **nodes}
+
+
+def remove(edge: KindEdge) -> None:
+    """Delete both clusters, then their network. Raises ClusterNotGone."""
+    for plane in ("downstream", "upstream"):
+        edge.clusters.delete(plane)
+    edge.clusters.engine.remove_network(edge.clusters.name)
+
+
+def open_backend(
+    settings: Settings,
+    run_key: str,
+    *,
+    done: Callable[[Took], None],
+    progress: Progress,
+    more_parts: Sequence[str],
+) -> KindBackend:
+    """Return an edge of kind clusters: a kept one that fits, this run's, or a new one.
+
+    Raises:
+        UsageFault: a component, version or part is unknown.
+        EnvironmentFault: the edge could not be brought up; KindFault: this machine cannot run kind clusters.
+    """
+    engine = Engine.find()
+    if os.geteuid() != 0:
+        preflight.check(engine, root=False)
+    plan = Plan.make(settings, progress, more_parts=more_parts)
+    further = Store(settings.cache).ensure_all(plan.pins, plan.selection, NODE_PINS, progress)
+    made_of = fingerprint(plan.fingerprint, "kind", *sorted(one.path.name for one in further.values()))
+    plan = replace(plan, artifacts={**plan.artifacts, **further}, fingerprint=made_of)
+    opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress))
+    return KindBackend(plan, opened, engine)

@@ -1,0 +1,211 @@
+"""Start an edge of two kind clusters: which steps there are, and which needs which."""
+
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from edgegate import command
+from edgegate.artifacts import Artifact, Progress
+from edgegate.clusters.kinds import DEPLOYMENT, Ref
+from edgegate.components import envoy_gateway, pods
+from edgegate.components.base_state import apply_crds, crds
+from edgegate.components.bring_up import Planes, fallen, last_of_each, planes
+from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
+from edgegate.components.graph import Step, Took, run_steps
+from edgegate.components.launch import RESOLV_CONF, Launch
+from edgegate.components.node import balancer
+from edgegate.components.pki import write_private
+from edgegate.edge import sentinel
+from edgegate.edge.opening import Plan, make_lab, note_ready
+from edgegate.errors import DigestMismatch
+from edgegate.kind import leftovers, preflight
+from edgegate.kind.cluster import RECORD, Clusters, Wish
+from edgegate.kind.engine import Engine, Facts
+from edgegate.kind.images import COMPONENT_PINS, Image, Images, tags
+from edgegate.kind.network import KindNet
+from edgegate.lab import Lab
+
+_ALIVE = "alive"
+"""The lab's file that launcher and supervisor hold locked: while they live, the clusters are in use."""
+WORKERS, PROXIES = 0, 1
+_WITHIN = 300.0
+"""Seconds in which all of it must be there, unless the user's limit is longer; measured: docs/measurements.md."""
+
+
+@dataclass(frozen=True)
+class KindEdge:
+    """What belongs to one edge outside its lab."""
+
+    clusters: Clusters
+    """Its clusters."""
+    net: KindNet
+    """Its addresses."""
+
+    @classmethod
+    def of(cls, engine: Engine, artifacts: dict[str, Artifact], lab: Lab) -> Self:
+        """Return that of a lab that has one already, or a new one."""
+        record = lab.folder / RECORD
+        if not record.exists():
+            write_private(record, json.dumps({"name": f"edgegate-{secrets.token_hex(3)}"}))
+        name = json.loads(record.read_text())["name"]
+        return cls(Clusters(engine, artifacts["kind"].binary("kind"), name, lab.folder), KindNet(lab.net.n))
+
+
+def prepare(plan: Plan, engine: Engine, progress: Progress) -> tuple[Facts, list[Image]]:
+    """See that the engine can do it and has the node image; return what it is, and the images, the node's first.
+
+    What dead edges have left is removed.
+
+    Raises:
+        KindFault: this machine cannot run kind clusters.
+    """
+    facts, notes = preflight.check(engine, root=True)
+    for note in notes:
+        progress.say(note)
+    for name in leftovers.reap(engine):
+        progress.say(f"removed the clusters of {name}, whose edge is gone")
+    images = Images(plan.settings.cache, plan.artifacts, progress)
+    node = images.node()
+    pods_run = [pin for pin in COMPONENT_PINS if pin in plan.artifacts]
+    found = [node, *(images.component(pin, tags(plan.pins, plan.artifacts[pin])) for pin in pods_run)]
+    if engine.image_id(node.tags[0]) != node.id:
+        progress.step("image node", "loading into the engine")
+        engine.load(node.path)
+    return facts, found
+
+
+def start(
+    engine: Engine, progress: Progress, plan: Plan, run_key: str, done: Callable[[Took], None]
+) -> tuple[Launch, Planes, list[Took]]:
+    """Start a new edge and return when its sentinel has answered; nothing of it is left when that fails."""
+    facts, images = prepare(plan, engine, progress)
+    lab = make_lab(plan, run_key)
+    edge = KindEdge.of(engine, plan.artifacts, lab)
+    steps: list[Took] = []
+
+    def note(took: Took) -> None:
+        steps.append(took)
+        done(took)
+
+    try:
+        launch = replace(Launch.new(lab, *plan.made_of), elsewhere=True)
+        write_private(lab.folder / "ca.crt", launch.authority.certificate)
+        both = planes(launch)
+        graph = _Graph(plan, launch, edge, facts, images, both)
+        within = max(plan.settings.limits.edge_ready, _WITHIN)
+        run_steps(graph.steps(), done=note, failed=lambda: fallen(lab), within=within)
+    except BaseException:  # Ctrl-C too
+        with ExitStack() as undo:
+            undo.callback(lab.down)
+            undo.callback(leftovers.remove, engine, edge.clusters.name)
+        raise
+    note_ready(plan, lab)
+    return launch, both, steps
+
+
+@dataclass(frozen=True)
+class _Graph:
+    plan: Plan
+    launch: Launch
+    edge: KindEdge
+    facts: Facts
+    images: Sequence[Image]
+    both: Planes
+
+    def steps(self) -> list[Step]:
+        """Return every step; those of parts and of the sentinel find the names that the host lab's steps have."""
+        return [
+            Step("network", lambda: self.edge.clusters.make_network(self.edge.net, self.launch.folder / _ALIVE)),
+            Step("api-upstream", partial(self._create, UPSTREAM), needs=("network",)),
+            Step("api-downstream", partial(self._create, DOWNSTREAM), needs=("network",)),
+            Step("route", self._route, needs=("api-downstream",)),
+            Step("verify", self._verify, needs=("api-upstream", "api-downstream")),
+            Step("images", self._load, needs=("api-downstream",)),
+            *self._base(),
+            *self._pods(),
+            *sentinel.steps(self.launch, self.both),
+            *self.plan.parts.steps(self.launch, self.both),
+        ]
+
+    def _base(self) -> list[Step]:
+        additions = self.plan.parts.additions(self.plan.artifacts)
+        manifests = crds(self.launch.artifacts["gateway-api"], self.launch.artifacts["envoy-gateway"])
+        down, up = last_of_each(*manifests, *additions.downstream), last_of_each(*manifests, *additions.upstream)
+        downstream, upstream = self.both.downstream, self.both.upstream
+        spaces = envoy_gateway.namespaces
+        return [
+            Step("crds-downstream", partial(apply_crds, downstream, down), needs=("route",)),
+            Step("crds-upstream", partial(apply_crds, upstream, up), needs=("api-upstream",)),
+            Step("objects-upstream", lambda: upstream.apply(*additions.objects), needs=("crds-upstream",)),
+            Step("namespaces", lambda: downstream.apply(*spaces()), needs=("route",)),
+            Step(
+                "certgen",
+                lambda: envoy_gateway.generate_certificates(self.launch),
+                needs=("namespaces", "crds-downstream"),
+            ),
+            Step("base", lambda: None, needs=("certgen", "objects-upstream", "verify")),
+        ]
+
+    def _pods(self) -> list[Step]:
+        plane, version = self.both.downstream, self.plan.selection.version
+        first, last = self.edge.net.balancer_addresses
+        recursor = self.launch.lab.net.recursor_ip if "dns" in self.launch.parts else ""
+        dns = pods.cluster_dns(version("coredns"), self.edge.net.dns_ip, recursor)
+        gateway = [pods.trust(self.launch.authority.certificate), *pods.gateway(version("envoy-gateway"))]
+        klass = [pods.envoy_proxy(version("envoy"), PROXIES), envoy_gateway.gateway_class()]
+
+        def available(name: str, namespace: str) -> None:
+            pods.wait_available(plane, Ref(DEPLOYMENT, name, namespace))
+
+        return [
+            Step("resolver", self._resolver),
+            Step("node", lambda: self.launch.lab.start(balancer(self.launch, first, last)), needs=("route",)),
+            Step("dns-pods", lambda: plane.apply(*dns), needs=("route", "images")),
+            Step("coredns", partial(available, pods.DNS, "kube-system"), needs=("dns-pods",)),
+            Step("kube-proxy", lambda: None, needs=("coredns",)),
+            Step("class", lambda: plane.apply(*klass), needs=("base",)),
+            Step("gateway-pods", lambda: plane.apply(*gateway), needs=("certgen", "images")),
+            Step(
+                "envoy-gateway",
+                partial(available, pods.GATEWAY, envoy_gateway.NAMESPACE_NAME),
+                needs=("gateway-pods", "class"),
+            ),
+            Step("accepted", lambda: envoy_gateway.wait_for_class(plane), needs=("envoy-gateway",)),
+        ]
+
+    def _certificates(self) -> None:
+        envoy_gateway.generate_certificates(self.launch)
+
+    def _create(self, plane: PlaneSpec) -> None:
+        clusters, net = self.edge.clusters, self.edge.net
+        wish = Wish(clusters.full_name(plane.name), self.images[0].tags[0], self.facts.cgroups)
+        if plane is DOWNSTREAM:
+            wish = replace(wish, pods=net.pods, services=net.services, node_bits=net.node_bits, workers=WORKERS)
+        clusters.create(plane.name, wish)
+
+    def _route(self) -> None:
+        """Let this machine, and by it the lab, reach pods, services and load balancers by way of the first node."""
+        node = self.edge.clusters.address(DOWNSTREAM.name)
+        for subnet in self.edge.net.routed:
+            command.run(["ip", "route", "replace", subnet, "via", node])
+
+    def _verify(self) -> None:
+        """See that the nodes run the image that was made. Raises DigestMismatch."""
+        for plane in (UPSTREAM, DOWNSTREAM):
+            running = self.edge.clusters.running_image(plane.name)
+            if running != self.images[0].id:
+                what = f"the image of the cluster {plane.name}"
+                raise DigestMismatch(what, "the node image", expected=self.images[0].id, actual=running)
+
+    def _load(self) -> None:
+        for image in self.images[1:]:  # one after the other: the node unpacks each on the same disk
+            self.edge.clusters.load(DOWNSTREAM.name, image.path)
+
+    def _resolver(self) -> None:
+        """Send look-ups of the lab's processes to the cluster's DNS."""
+        self.launch.config(Path(RESOLV_CONF).name, f"nameserver {self.edge.net.dns_ip}\n")

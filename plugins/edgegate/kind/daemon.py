@@ -1,0 +1,177 @@
+"""A Docker engine of our own, for a machine where none runs: own data, own socket, own bridge, nothing left behind.
+
+It never gets `--bridge none`: that removes the bridge of an engine that runs beside it (seen once). It writes no
+firewall rules; nodes reach each other and the machine without any.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgegate import command
+from edgegate.artifacts import Artifact
+from edgegate.clock import wait_until
+from edgegate.errors import CommandFailed, EngineInTheWay
+from edgegate.kind.runtime import missing_capabilities, write_wrapper
+
+BRIDGE = "edged0"
+_BRIDGE_ADDRESS = "10.213.0.1/24"
+_POOL = "base=10.214.0.0/16,size=24"
+_SYSCTLS = {
+    "net.ipv4.ip_forward": "1",
+    # Each node has a systemd, a containerd and a kubelet that watch files; 128 is what many systems offer.
+    "fs.inotify.max_user_instances": "1024",
+}
+_CHANGED_BY_NODES = ("vm.overcommit_memory", "kernel.panic", "kernel.panic_on_oops")
+"""What a kubelet sets on the machine, as no namespace holds it."""
+_ANSWERS_WITHIN = 30.0
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One engine in a folder."""
+
+    folder: Path
+    """Its own: data, socket, log, and what has to be put back."""
+
+    @property
+    def host(self) -> str:
+        """What DOCKER_HOST has to be."""
+        return f"unix://{self.folder}/docker.sock"
+
+    @property
+    def _pid(self) -> int | None:
+        try:
+            pid = int((self.folder / "pid").read_text())
+            return pid if b"dockerd" in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+        except (OSError, ValueError):
+            return None
+
+    def start(self, engine: Artifact) -> None:
+        """Start it and return when it answers; one that runs already is left alone. Needs root.
+
+        Raises:
+            EngineInTheWay: the bridge belongs to another one of ours.
+            NeverReady, CommandFailed: it does not come up.
+        """
+        if self._pid is not None:
+            return
+        if Path(f"/sys/class/net/{BRIDGE}").exists() and not (self.folder / "before.json").exists():
+            raise EngineInTheWay(BRIDGE)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._note_before()
+        for name, value in _SYSCTLS.items():
+            _write_sysctl(name, value)
+        command.run(["ip", "link", "add", BRIDGE, "type", "bridge"], check=False)
+        command.run(["ip", "addr", "replace", _BRIDGE_ADDRESS, "dev", BRIDGE])
+        command.run(["ip", "link", "set", BRIDGE, "up"])
+        words, environment = self._words(engine), self._environment(engine)
+        with (self.folder / "log").open("ab") as log:
+            running = subprocess.Popen(
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        wait_until(
+            "our Docker engine answers",
+            lambda: self._answers(engine),
+            deadline=_ANSWERS_WITHIN,
+            failed=lambda: self._ended(words, running),
+            every=0.1,
+        )
+
+    def _note_before(self) -> None:
+        note = self.folder / "before.json"
+        if not note.exists():
+            names = [*_SYSCTLS, *_CHANGED_BY_NODES]
+            note.write_text(json.dumps({name: _sysctl(name).read_text().strip() for name in names}))
+
+    def _words(self, engine: Artifact) -> list[str]:
+        words = [
+            str(engine.binary("dockerd")),
+            f"--data-root={self.folder}/data",
+            f"--exec-root={self.folder}/exec",
+            f"--host={self.host}",
+            f"--pidfile={self.folder}/pid",
+            f"--bridge={BRIDGE}",
+            "--iptables=false",
+            "--ip6tables=false",
+            f"--default-address-pool={_POOL}",
+        ]
+        missing = missing_capabilities(Path("/proc/self/status").read_text())
+        if missing:
+            wrapper = write_wrapper(self.folder / "runc", engine.binary("runc"), missing)
+            words += [f"--add-runtime=edgegate={wrapper}", "--default-runtime=edgegate"]
+        return words
+
+    def _environment(self, engine: Artifact) -> dict[str, str]:
+        links = self.folder / "links"
+        links.mkdir(exist_ok=True)
+        programs = engine.path / "files/usr/sbin"
+        for family in ("iptables", "ip6tables"):  # the package leaves these names to its maintainer scripts
+            for verb in ("", "-save", "-restore"):
+                link = links / f"{family}{verb}"
+                link.unlink(missing_ok=True)
+                link.symlink_to(programs / f"{family}-nft{verb}")
+        folders = [links, engine.path / "files/usr/bin", programs, "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+        return {
+            **engine.env,
+            "PATH": ":".join(map(str, folders)),
+            "XTABLES_LIBDIR": str(engine.path / "files/usr/lib/x86_64-linux-gnu/xtables"),
+            "HOME": str(self.folder),
+        }
+
+    def _answers(self, engine: Artifact) -> bool:
+        environment = {"PATH": os.defpath, "HOME": str(self.folder), "DOCKER_HOST": self.host, **engine.env}
+        return command.run([str(engine.binary("docker")), "version"], env=environment, check=False).status == 0
+
+    def _ended(self, words: list[str], running: "subprocess.Popen[bytes]") -> CommandFailed | None:
+        status = running.poll()
+        if status is None:
+            return None
+        tail = (self.folder / "log").read_text(errors="replace")[-3000:]
+        return CommandFailed(words, status=status, output=tail)
+
+    def stop(self, *, keep_data: bool = False) -> None:
+        """Stop it, with every container that it runs, and put back what was changed; nothing runs: nothing happens."""
+        pid = self._pid
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
+            wait_until("our Docker engine ends", lambda: self._pid is None, deadline=60.0, every=0.1)
+        note = self.folder / "before.json"
+        if note.exists():
+            command.run(["ip", "link", "del", BRIDGE], check=False)
+            before: Mapping[str, str] = json.loads(note.read_text())
+            for name, value in before.items():
+                _write_sysctl(name, value)
+            for group in Path("/sys/fs/cgroup").glob("*/docker"):
+                with contextlib.suppress(OSError):  # another engine's containers are in it
+                    group.rmdir()
+            note.unlink()
+        if not keep_data:
+            _remove(self.folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove an engine's folder; the kernel may hold a mount of it for a moment after its end."""
+    ends = time.monotonic() + 10
+
+    def gone() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists() or time.monotonic() > ends
+
+    wait_until(f"{folder} removed", gone, deadline=15.0, every=0.5)
+
+
+def _sysctl(name: str) -> Path:
+    return Path("/proc/sys") / name.replace(".", "/")
+
+
+def _write_sysctl(name: str, value: str) -> None:
+    if _sysctl(name).read_text().strip() != value:
+        _sysctl(name).write_text(value)
