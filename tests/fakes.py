@@ -197,7 +197,7 @@ class FakeTenant(Tenant):
         made = Answer(method, url, "10.88.7.8:80", 0.0, 0.001, 200, headers, certificate=certificate)
         return replace(made, **more)
 
-    def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0) -> Any:
+    def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0, address: str = "") -> Any:
         """Return what asks for the scripted answers."""
         return FakeProbe(lambda method: self.answers(method, tls, host or self.host))
 

@@ -56,8 +56,12 @@ class KubeApi:
     asked: list[Asked] = field(default_factory=list)
     refusals: dict[tuple[str, str], Reply] = field(default_factory=dict)
     """Method and path to the status and body that it is refused with."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Path to what is answered there, whatever the query."""
     watches: deque[Broken] = field(default_factory=deque)
     """What the next watches do instead of working."""
+    denied: set[tuple[str, str]] = field(default_factory=set)
+    """Verb and resource that reviews of access say no to."""
     controllers: list[Callable[[Manifest], None]] = field(default_factory=list)
     """Each may change an object that was written, before anybody sees it."""
     on_removal: Callable[[Ref], object] = lambda ref: None
@@ -132,6 +136,8 @@ class Handler(BaseHTTPRequestHandler):
     def _read(self, asked: Asked) -> Reply:
         api = self.server.api
         kind, namespace, name, _ = _parse(asked.path)
+        if asked.path in api.texts:
+            return 200, api.texts[asked.path]
         if asked.path == "/version":
             return 200, {"gitVersion": "v1.35.4"}
         if kind is None:
@@ -144,11 +150,15 @@ class Handler(BaseHTTPRequestHandler):
             return 200, {"items": items, "metadata": {"resourceVersion": str(api.version)}}
 
     def do_POST(self) -> None:
-        """Create."""
+        """Create; a review of access is answered, and not stored."""
         asked = self._note()
+        if asked.path.endswith("/selfsubjectaccessreviews"):
+            wanted = asked.body["spec"]["resourceAttributes"]
+            allowed = (wanted["verb"], wanted["resource"]) not in self.server.api.denied
+            return self.say(*(self._refusal(asked) or (201, {"status": {"allowed": allowed}})))
         exists = 409, {"message": f"{asked.body['metadata']['name']} already exists"}
         found = Ref.of(asked.body) in self.server.api.objects
-        self.say(*(self._refusal(asked) or (exists if found else (201, self.server.api.write(asked.body)))))
+        return self.say(*(self._refusal(asked) or (exists if found else (201, self.server.api.write(asked.body)))))
 
     def do_PATCH(self) -> None:
         """Apply, or merge."""
@@ -294,12 +304,12 @@ def _parse(path: str) -> tuple[Kind | None, str, str, str]:
 
 def _wanted(kind: Kind, namespace: str, query: dict[str, str]) -> Callable[[Manifest], bool]:
     name = query.get("fieldSelector", "").removeprefix("metadata.name=")
-    labels = [pair.split("=") for pair in query.get("labelSelector", "").split(",") if pair]
+    labels = [pair.partition("=") for pair in query.get("labelSelector", "").split(",") if pair]
 
     def wanted(manifest: Manifest) -> bool:
         ref, own = Ref.of(manifest), manifest["metadata"].get("labels", {})
         right = ref.kind == kind and namespace in ("", ref.namespace) and name in ("", ref.name)
-        return right and all(own.get(key) == value for key, value in labels)
+        return right and all(own.get(key) == value if equals else key in own for key, equals, value in labels)
 
     return wanted
 

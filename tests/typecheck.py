@@ -10,7 +10,10 @@ from edgegate.artifacts.process import Run, run_step
 from edgegate.clock import MONOTONIC, Clock
 from edgegate.edge import Edge
 from edgegate.edge.backends import EdgeBackend, Opener
-from edgegate.edge.backends.host import HostBackend, open_backend
+from edgegate.edge.backends.attach import AttachBackend
+from edgegate.edge.backends.attach import open_backend as open_attach
+from edgegate.edge.backends.host import HostBackend
+from edgegate.edge.backends.host import open_backend as open_host
 from edgegate.fixtures.edge import EdgeHandle, EdgeOpener, HowOpened
 from edgegate.fixtures.sources import Told
 from edgegate.lab.node.box import Box, Host
@@ -30,14 +33,14 @@ def edges(edge: Edge, backend: EdgeBackend) -> tuple[EdgeHandle, EdgeOpener, How
     return edge, Edge.open, backend
 
 
-def backends(host: HostBackend) -> EdgeBackend:
+def backends(host: HostBackend, attach: AttachBackend) -> tuple[EdgeBackend, EdgeBackend]:
     """An edge is told by its backend alone where it runs."""
-    return host
+    return host, attach
 
 
-def openers() -> Opener:
+def openers() -> tuple[Opener, Opener]:
     """Each backend's module opens its edges."""
-    return open_backend
+    return open_host, open_attach
 
 
 def clocks(fake: FakeClock) -> tuple[Clock, Clock]:

@@ -6,8 +6,7 @@ EdgegateError
 │   ├── BadSetting             a flag, environment name or ini key has a value that cannot be meant
 │   │   ├── UnknownLimit       --edge-limit names a limit that does not exist
 │   │   ├── UnknownFault       --edge-fault names a defect that the operator does not have
-│   │   ├── KindsMissing       --edge-operator-crds lacks kinds
-│   │   └── BackendNotYet      attach comes later
+│   │   └── KindsMissing       --edge-operator-crds lacks kinds
 │   ├── UnknownComponent / UnknownVersion / UnknownImage / UnknownPart
 │   ├── ForeignHostname        a host name outside the lab's domains
 │   ├── NobodyToWatch          a guard without neighbours cannot say that they are unharmed
@@ -25,7 +24,9 @@ EdgegateError
     ├── WatchBroken            a watcher could not go on, so it saw less than it should
     ├── FirewallMissing        nothing is known of what a firewall did with a request
     ├── NotShown               this edge cannot show what the scenario asks for
+    │   ├── NotAllowed         scenarios must not do this to an edge that others use
     │   └── PoisonNotLive      the fault that a gate plants had no effect, so surviving it proves nothing
+    ├── AttachRefused          an edge that somebody else runs cannot be used as it is
     ├── RunFolderUnwritable    reports cannot be written; pytest refuses one that the user has named
     ├── EdgeNotUp              the edge did not come up before, and is not tried again in this run
     ├── PlaneRefused / PlaneUnreachable      a control plane said no, or nothing
@@ -582,14 +583,6 @@ class KindsMissing(BadSetting):
         self.folder, self.missing = folder, tuple(missing)
 
 
-class BackendNotYet(BadSetting):
-    """A backend that is planned and not there yet."""
-
-    def __init__(self, origin: str, backend: str) -> None:
-        super().__init__(origin, f"the backend '{backend}' comes in a later version. Accepted today: host, kind.")
-        self.backend = backend
-
-
 class RunFolderForeign(UsageFault):
     """The run folder was written by another version, or by something else."""
 
@@ -625,6 +618,24 @@ class RunFolderUnwritable(EnvironmentFault):
 
 class NotShown(EnvironmentFault):
     """The edge cannot show what the scenario asks for, so nothing follows for the version under test."""
+
+
+class NotAllowed(NotShown):
+    """A scenario wanted to do something to an edge that somebody else runs, and may not."""
+
+    def __init__(self, what: str, *, allow: str = "") -> None:
+        cure = f"--edge-allow {allow} allows it" if allow else "nothing allows it"
+        super().__init__(f"{what}: refused on an attached edge, because others use it; {cure}")
+        self.what, self.allow = what, allow
+
+
+class AttachRefused(EnvironmentFault):
+    """An edge that somebody else runs cannot be used as it is; nothing was changed."""
+
+    def __init__(self, where: str, problems: Sequence[str]) -> None:
+        lines = "".join(f"\n  {one}" for one in problems)
+        super().__init__(f"cannot attach to {where}; nothing of it was changed. See docs/backends.md.{lines}")
+        self.where, self.problems = where, tuple(problems)
 
 
 class PoisonNotLive(NotShown):

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from edgegate.clock import parse_duration
-from edgegate.errors import BackendNotYet, BadSetting, NotADuration, UnknownLimit
+from edgegate.errors import BadSetting, NotADuration, UnknownLimit
 from edgegate.limits import Limits
 from edgegate.programs import trouble_with
 
@@ -18,12 +18,46 @@ class Reuse(StrEnum):
     NEVER = "never"
 
 
+BACKENDS = (HOST, KIND, ATTACH) = ("host", "kind", "attach")
+ALLOWABLE = ("cold-restart", "cluster-objects")
+"""What scenarios do to an edge that others feel: all proxies away at once, objects of no namespace."""
+
+
 def backend(origin: str, text: str) -> str:
     """Return where the edge runs."""
-    if text == "attach":
-        raise BackendNotYet(origin, text)
-    if text not in ("host", "kind"):
-        raise BadSetting(origin, f"'{text}' is no backend. Accepted: host, kind (attach comes later).")
+    if text not in BACKENDS:
+        raise BadSetting(origin, f"'{text}' is no backend. Accepted: {', '.join(BACKENDS)}.")
+    return text
+
+
+def kubeconfig(origin: str, text: str) -> Path:
+    """Return the absolute path of a file by which a cluster can be asked."""
+    found = path(origin, text)
+    from edgegate.kubeconfigs import trouble_with as trouble_of  # noqa: PLC0415 - YAML is slow to import
+
+    if trouble := trouble_of(found):
+        raise BadSetting(origin, f"{found} {trouble}. Accepted: a kubeconfig with a current context.")
+    return found
+
+
+def word(origin: str, text: str) -> str:
+    """Return a name of an object."""
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", text):
+        raise BadSetting(origin, f"'{text}' is no name of an object. Accepted: words such as my-gateway-class.")
+    return text
+
+
+def url(origin: str, text: str) -> str:
+    """Return the URL of an origin."""
+    if not re.fullmatch(r"https?://[^/?#\s]+", text):
+        raise BadSetting(origin, f"'{text}' is no origin. Accepted: scheme, host and port, as in http://10.0.0.7:8080.")
+    return text
+
+
+def allowed(origin: str, text: str) -> str:
+    """Return the name of something that scenarios may do."""
+    if text not in ALLOWABLE:
+        raise BadSetting(origin, f"'{text}' cannot be allowed. Accepted: {', '.join(ALLOWABLE)}.")
     return text
 
 

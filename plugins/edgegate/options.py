@@ -8,13 +8,15 @@ from typing import Any, TypeVar
 import pytest
 
 from edgegate import pins
+from edgegate.arguments import argparse_words
 from edgegate.errors import BadSetting, UsageFault
+from edgegate.forms import ATTACH
 from edgegate.limits import Limits
 from edgegate.pins import Pins, Selection
 from edgegate.pins.model import FROM_PINS
 from edgegate.report.folder import edgegate_version
 from edgegate.report.run import Asked, Run
-from edgegate.settings import BUILT_IN, SETTINGS, Kind, Setting, Settings, argparse_words, resolve
+from edgegate.settings import ATTACHED, BUILT_IN, SETTINGS, Kind, Setting, Settings, resolve
 from edgegate.slo import Slo
 from edgegate.slo import load as load_slo
 from edgegate.waivers import Waivers, load
@@ -22,7 +24,8 @@ from edgegate.waivers import Waivers, load
 T = TypeVar("T")
 
 _INI_TYPES = {Kind.WORD: "string", Kind.SWITCH: "bool", Kind.PAIRS: "linelist", Kind.WORDS: "linelist"}
-_PATHS = {"run_dir", "pins", "waivers", "slo", "dns_operator", "operator_crds"}
+_KUBECONFIGS = {"downstream_kubeconfig", "upstream_kubeconfig"}
+_PATHS = {"run_dir", "pins", "waivers", "slo", "dns_operator", "operator_crds", *_KUBECONFIGS}
 
 
 def register(parser: pytest.Parser) -> None:
@@ -113,7 +116,7 @@ def asked(config: pytest.Config, settings: Settings, selection: Selection | None
             name: {"version": one.version, "origin": one.origin}
             for name, one in (selection.choices.items() if selection else ())
         },
-        repeat=("--edge-keep", *_again(settings), *_ini_file(config)),
+        repeat=(*_kept(settings), *_again(settings), *_ini_file(config)),
         directory=str(config.rootpath) if elsewhere else "",
         diagnostics_limit=settings.limits.diagnostics,
     )
@@ -151,6 +154,11 @@ def _rows(settings: Settings) -> list[dict[str, str]]:
     return rows
 
 
+def _kept(settings: Settings) -> list[str]:
+    """Return the flag by which the next run finds the edge still there; an attached one is there anyway."""
+    return [] if settings.backend == ATTACH else ["--edge-keep"]
+
+
 def _again(settings: Settings) -> list[str]:
     """Return the flags of every setting that makes the edge or its verdict what it is, wherever it was set."""
     words = []
@@ -165,7 +173,7 @@ def _again(settings: Settings) -> list[str]:
     return words
 
 
-_UNDER_TEST = ("dns_backend", "operator", "dns_operator", "operator_crds")
+_UNDER_TEST = ("dns_backend", "operator", "dns_operator", "operator_crds", "backend", *ATTACHED)
 
 
 def _operator(settings: Settings) -> list[str]:
@@ -173,7 +181,8 @@ def _operator(settings: Settings) -> list[str]:
     for setting in SETTINGS:
         value = getattr(settings, setting.name, None)
         if setting.name in _UNDER_TEST and settings.origin(setting.name) != BUILT_IN:
-            words += [setting.flag(), str(value)]
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for one in values for word in (setting.flag(), str(one))]
     return words
 
 

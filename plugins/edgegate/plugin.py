@@ -91,12 +91,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes() -> None:
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     """Without root, enter the namespaces in which we are root before there are workers: they come along.
 
-    A worker cannot do it by itself, because the kernel lets only a process with one thread in.
+    A worker cannot do it by itself, because the kernel lets only a process with one thread in. An edge that somebody
+    else runs is out here.
     """
-    if os.geteuid() != 0:
+    from edgegate.fixtures.edge import SETTINGS
+
+    if os.geteuid() != 0 and config.stash[SETTINGS].backend != forms.ATTACH:
         from edgegate.lab.privileges import ensure_privileges
 
         ensure_privileges()
@@ -263,7 +266,7 @@ class Arrivals:
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and self._config.get_verbosity() >= 0:
             terminal.ensure_newline()
-            terminal.write_line(edge_is_up(self._run.edge))
+            terminal.write_line(edge_is_up(self._run.edge, self._run.asked.versions))
 
 
 def _near(path: Path) -> str:

@@ -5,7 +5,6 @@ There is one table, `SETTINGS`. A row's name gives its flag (`--edge-run-dir`), 
 wins: flag, environment, ini, built-in. Rows of `name=value` pairs are merged pair by pair in the same order.
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -65,7 +64,12 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("backend", "Where the edge runs: host or kind (attach comes later)", forms.backend, "BACKEND"),
+    Setting("backend", "Where the edge runs, or attach to one that runs", forms.backend, "|".join(forms.BACKENDS)),
+    Setting("downstream_kubeconfig", "Cluster with the edge, for the backend attach", forms.kubeconfig, "FILE"),
+    Setting("upstream_kubeconfig", "Cluster with the operator's customers, for attach", forms.kubeconfig, "FILE"),
+    Setting("gateway_class", "GatewayClass of an attached edge that has several", forms.word, "NAME"),
+    Setting("origin_url", "Origin that an attached edge reaches, for HTTPProxies", forms.url, "URL"),
+    Setting("allow", "What scenarios may do to an attached edge (repeatable)", forms.allowed, "NAME", Kind.WORDS),
     Setting("keep", "Keep the edge after the run; `edgegate down` ends it", forms.switch, kind=Kind.SWITCH),
     Setting(
         "reuse",
@@ -102,12 +106,30 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
+ATTACHED = ("downstream_kubeconfig", "upstream_kubeconfig", "gateway_class", "origin_url", "allow")
+"""Rows that speak of an edge that somebody else runs."""
+OF_THE_REAL = ("dns_operator", "operator_crds")
+"""Rows that the real operator needs, and ours has no use for."""
+IN_A_LAB = ("keep", "reuse", "dns_backend", "operator", "fault", *OF_THE_REAL)
+"""Rows that say how an edge of ours is made."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What holds in this run."""
 
-    backend: str = "host"
+    backend: str = forms.HOST
     """Where the edge runs."""
+    downstream_kubeconfig: Path | None = None
+    """Of the cluster with the edge, where it is attached to."""
+    upstream_kubeconfig: Path | None = None
+    """Of the cluster with the customers' objects, where there is one."""
+    gateway_class: str = ""
+    """GatewayClass of an attached edge; empty takes the only one."""
+    origin_url: str = ""
+    """URL that an attached edge reaches; empty where there is none."""
+    allow: tuple[str, ...] = ()
+    """What scenarios may do to an attached edge although others use it."""
     keep: bool = False
     """Whether the edge stays after the run."""
     reuse: Reuse = Reuse.AUTO
@@ -197,16 +219,26 @@ def resolve(
 
 def _agree(settings: Settings, prefix: str) -> None:
     """Refuse settings that contradict each other."""
-    if settings.operator == REFERENCE:
-        for name in ("dns_operator", "operator_crds"):
-            if getattr(settings, name) is not None:
-                raise BadSetting(settings.origin(name), "our operator needs none. Leave it out, or name nso:PATH.")
+    flags = {setting.name: setting.flag(prefix) for setting in SETTINGS}
+    if settings.backend == forms.ATTACH:
+        if settings.downstream_kubeconfig is None:
+            raise BadSetting(settings.origin("backend"), f"attach needs {flags['downstream_kubeconfig']} FILE.")
+        _refuse(settings, IN_A_LAB, "attach changes nothing of an edge that somebody else runs. Leave it out.")
         return
-    if settings.fault:
-        raise BadSetting(settings.origin("fault"), "only the reference operator has faults that can be switched on.")
-    for setting in SETTINGS:
-        if setting.name in ("dns_operator", "operator_crds") and getattr(settings, setting.name) is None:
-            raise BadSetting(settings.origin("operator"), f"the real operator needs {setting.flag(prefix)} too.")
+    _refuse(settings, ATTACHED, f"only {flags['backend']} attach has a use for it.")
+    if settings.operator == REFERENCE:
+        _refuse(settings, OF_THE_REAL, "our operator needs none. Leave it out, or name nso:PATH.")
+        return
+    _refuse(settings, ("fault",), "only the reference operator has faults that can be switched on.")
+    for name in OF_THE_REAL:
+        if getattr(settings, name) is None:
+            raise BadSetting(settings.origin("operator"), f"the real operator needs {flags[name]} too.")
+
+
+def _refuse(settings: Settings, names: Sequence[str], why: str) -> None:
+    for name in names:
+        if settings.origin(name) != BUILT_IN:
+            raise BadSetting(settings.origin(name), why)
 
 
 def _given(
@@ -243,32 +275,3 @@ def _merge(setting: Setting, given: list[tuple[str, Any]], values: dict[str, Any
             origins[f"{setting.name}:{name}"] = origin
         merged.update(seen)
     values[setting.name] = merged
-
-
-def add_arguments(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
-    """Add the flags of the `edgegate` command for those settings; `from_arguments` reads them."""
-    for setting in SETTINGS:
-        if setting.name in names:
-            add = parser.add_argument
-            add(setting.flag(COMMAND_PREFIX), dest=f"setting_{setting.name}", **argparse_words(setting))
-
-
-def argparse_words(setting: Setting) -> dict[str, Any]:
-    """Return the keyword arguments of `add_argument` for a row; the default is None, which means "not given"."""
-    shown = Settings().shown(setting.name)
-    built_in = f"built-in {shown}, " if shown and setting.name not in ("pins", "slo") else ""
-    words: dict[str, Any] = {"help": f"{setting.help} ({built_in}{setting.env})", "default": None}
-    if setting.kind is Kind.SWITCH:
-        return {**words, "action": argparse.BooleanOptionalAction}
-    repeatable = setting.kind in (Kind.PAIRS, Kind.WORDS)
-    return {**words, "action": "append" if repeatable else "store", "metavar": setting.metavar}
-
-
-def from_arguments(arguments: argparse.Namespace, env: Mapping[str, str]) -> Settings:
-    """Return the settings of an `edgegate` command: its flags, then the environment. Ini files are pytest's alone.
-
-    Raises:
-        BadSetting: as `resolve`.
-    """
-    flags = {setting.name: getattr(arguments, f"setting_{setting.name}", None) for setting in SETTINGS}
-    return resolve(flags, env, {}, prefix=COMMAND_PREFIX)

@@ -21,7 +21,11 @@ def _refused(result: pytest.RunResult, pytester: pytest.Pytester, *lines: str) -
         ("--edge-set=envoi=1", "--edge-set envoi=1: * no component 'envoi'. Did you mean 'envoy'? *"),
         ("--edge-set=envoy=9.9.9", "--edge-set envoy=9.9.9: * has no version '9.9.9' of envoy. It has: "),
         ("--edge-set=envoy", "--edge-set: 'envoy' is no pair. Accepted: name=value, as in envoy=1.38.3."),
-        ("--edge-backend=attach", "--edge-backend: the backend 'attach' comes in a later version."),
+        ("--edge-backend=attach", "--edge-backend: attach needs --edge-downstream-kubeconfig FILE."),
+        ("--edge-allow=cold-restart", "--edge-allow: only --edge-backend attach has a use for it."),
+        ("--edge-allow=everything", "--edge-allow: 'everything' cannot be allowed. Accepted: cold-restart, "),
+        ("--edge-origin-url=10.0.0.7", "--edge-origin-url: '10.0.0.7' is no origin. Accepted: scheme, host and port"),
+        ("--edge-downstream-kubeconfig=none", "--edge-downstream-kubeconfig: */none does not exist. Accepted: a kube"),
         ("--edge-backend=k3d", "--edge-backend: 'k3d' is no backend. Accepted: host"),
         ("--edge-reuse=maybe", "--edge-reuse: 'maybe' says nothing about reuse. Accepted: auto, always, never."),
         ("--edge-pins=none.toml", "--edge-pins: there is no file */none.toml."),
@@ -100,7 +104,7 @@ def test_help_names_every_flag_and_environment_name(pytester: pytest.Pytester, m
 
     assert result.ret == 0
     for words in (
-        "--edge-backend=BACKEND",
+        "--edge-backend=host|kind|attach",
         "--edge-keep, --no-edge-keep",
         "--edge-set=COMPONENT=VERSION",
         "EDGEGATE_RUN_DIR",

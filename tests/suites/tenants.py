@@ -12,6 +12,7 @@ from edgegate.edge.tenant import Site
 
 nobody: Any = None
 TENANCY = Tenancy(nobody)
+PROVIDER = "https://provider.test"
 
 
 def _tell(*words: object) -> None:
@@ -35,7 +36,7 @@ class Edge:
         self.downstream: Any = Plane()
         self.limits = SimpleNamespace(gone=30)
         client = SimpleNamespace(identifier="i", secret="s")
-        self.login = SimpleNamespace(issuer="https://provider.test", register=lambda url: client)
+        self.login = SimpleNamespace(issuer=PROVIDER, provider={"issuer": PROVIDER}, register=lambda url: client)
 
     def tenant(self, name: str) -> Tenant:
         _tell("create", name)

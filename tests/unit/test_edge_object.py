@@ -12,6 +12,7 @@ from edgegate.clusters.kinds import GATEWAY, NAMESPACE, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import prefixes
 from edgegate.components.bring_up import Planes
+from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import Edge
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.opening import Opened
@@ -140,6 +141,7 @@ def test_a_login_that_runs_already_is_used(held: Edge, lab: FakeLab, tmp_path: P
     (tmp_path / "ca.crt").write_bytes(held.authority.certificate)
     lab.states["oidc-provider"] = running("oidc-provider")
     assert held.login is held.login
+    assert isinstance(held.login, OidcProvider)
     held.login.close()
     assert lab.asked == []
 

@@ -1,7 +1,7 @@
 """OIDC policies in each state of their Secret, how each is repaired, and that nothing of one stays."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ class FakeLogin:
     """A provider that knows every client."""
 
     issuer, host, address, port = PROVIDER, "provider.test", "10.88.7.1", 9400
+    provider: Mapping[str, str] = {"issuer": PROVIDER}
 
     def __init__(self) -> None:
         self.registered: list[str] = []

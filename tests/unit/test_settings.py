@@ -4,11 +4,13 @@ import argparse
 from pathlib import Path
 
 import pytest
+import yaml
 
-from edgegate.errors import BackendNotYet, BadSetting, UnknownLimit
+from edgegate.arguments import add_arguments, from_arguments
+from edgegate.errors import BadSetting, UnknownLimit
 from edgegate.forms import Reuse
 from edgegate.limits import Limits
-from edgegate.settings import SETTINGS, Kind, Settings, add_arguments, from_arguments, resolve
+from edgegate.settings import SETTINGS, Kind, Settings, resolve
 
 
 def test_nothing_given() -> None:
@@ -103,8 +105,6 @@ def test_every_limit_says_what_it_bounds_and_who_set_it() -> None:
 def test_words() -> None:
     assert resolve({"reuse": "never"}, {}, {}).reuse is Reuse.NEVER
     assert resolve({"backend": "kind"}, {}, {}).backend == "kind"
-    with pytest.raises(BackendNotYet, match=r"the backend 'attach' comes in a later version\. Accepted today: host"):
-        resolve({"backend": "attach"}, {}, {})
     with pytest.raises(BadSetting, match="'docker' is no backend"):
         resolve({}, {"EDGEGATE_BACKEND": "docker"}, {})
 
@@ -156,3 +156,64 @@ def test_help_texts_follow_one_style() -> None:
         assert setting.help[0].isupper()
         assert not setting.help.endswith(".")
         assert setting.kind is Kind.SWITCH or setting.metavar or setting.environment_only
+
+
+KUBECONFIG = {
+    "current-context": "c",
+    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+    "clusters": [{"name": "k", "cluster": {"server": "https://10.0.0.1"}}],
+    "users": [{"name": "u", "user": {}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "trouble"),
+    [
+        ("{", "is no YAML"),
+        ("just words", "is no kubeconfig: it has no lists of contexts, clusters and users"),
+        (yaml.safe_dump(KUBECONFIG | {"users": None}), "is no kubeconfig"),
+        (
+            yaml.safe_dump(KUBECONFIG | {"current-context": "d"}),
+            "the current context 'd', which is not among its contexts",
+        ),
+        (yaml.safe_dump(KUBECONFIG | {"current-context": None}), "the current context '', which"),
+        (yaml.safe_dump(KUBECONFIG | {"clusters": []}), "has no cluster 'k', which its current context names"),
+        (yaml.safe_dump(KUBECONFIG | {"users": []}), "has no user 'u', whom its current context names"),
+    ],
+)
+def test_a_file_that_is_no_kubeconfig_says_why(tmp_path: Path, said: str, trouble: str) -> None:
+    file = tmp_path / "config"
+    file.write_text(said)
+    with pytest.raises(BadSetting, match=r"^--edge-downstream-kubeconfig: /.*/config ") as raised:
+        resolve({"downstream_kubeconfig": str(file)}, {}, {})
+    assert trouble in str(raised.value)
+
+
+def test_a_kubeconfig_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="cannot be read: Is a directory"):
+        resolve({"downstream_kubeconfig": str(tmp_path)}, {}, {})
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> str:
+    (tmp_path / "config").write_text(yaml.safe_dump(KUBECONFIG))
+    return str(tmp_path / "config")
+
+
+def test_what_speaks_of_an_attached_edge_needs_one(kubeconfig: str) -> None:
+    settings = resolve({"backend": "attach", "downstream_kubeconfig": kubeconfig, "allow": ["cold-restart"]}, {}, {})
+    assert (settings.downstream_kubeconfig, settings.allow) == (Path(kubeconfig), ("cold-restart",))
+    with pytest.raises(BadSetting, match="only --edge-backend attach has a use for it"):
+        resolve({"downstream_kubeconfig": kubeconfig}, {}, {})
+
+
+@pytest.mark.parametrize("flags", [{"keep": True}, {"fault": ["requeue-floor"]}, {"dns_backend": "sqlite"}])
+def test_an_attached_edge_is_not_made_otherwise(kubeconfig: str, flags: dict[str, object]) -> None:
+    with pytest.raises(BadSetting, match="attach changes nothing of an edge that somebody else runs"):
+        resolve({"backend": "attach", "downstream_kubeconfig": kubeconfig, **flags}, {}, {})
+
+
+@pytest.mark.parametrize(("name", "text"), [("gateway_class", "My Class"), ("origin_url", "http://h/path")])
+def test_names_and_urls_have_a_form(name: str, text: str) -> None:
+    with pytest.raises(BadSetting, match="Accepted: "):
+        resolve({name: text}, {}, {})

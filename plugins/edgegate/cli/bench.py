@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.table import Table
 
-from edgegate import settings as table
+from edgegate import arguments as table
 from edgegate.cli import labs
 from edgegate.cli.gates import scenario_file
 from edgegate.cli.talk import EXIT_DONE, Talk

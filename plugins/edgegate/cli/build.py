@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.artifacts import Artifact, Store
 from edgegate.cli.talk import EXIT_DONE, Talk
 from edgegate.clock import show_duration

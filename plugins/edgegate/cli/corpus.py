@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.artifacts import Artifact, Store
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
 from edgegate.corpus.examine import Material, examine, material

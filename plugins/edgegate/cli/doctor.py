@@ -7,8 +7,8 @@ from dataclasses import asdict
 from rich.table import Table
 from rich.text import Text
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.artifacts import Store
 from edgegate.artifacts.toolchain import on_path
 from edgegate.cli.checks import Finding, examine

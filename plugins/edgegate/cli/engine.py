@@ -4,8 +4,8 @@ import argparse
 import os
 from pathlib import Path
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.artifacts import Store
 from edgegate.cli.talk import EXIT_DONE, Talk
 

@@ -6,8 +6,8 @@ import time
 
 from rich.table import Table
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.artifacts import Store
 from edgegate.cli.talk import EXIT_DONE, Talk
 from edgegate.clock import show_duration

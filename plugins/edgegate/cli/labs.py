@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from edgegate import settings as table
+from edgegate import arguments as table
 from edgegate.errors import NoEdgeRuns, WhichEdge
 from edgegate.lab import Lab, registry
 

@@ -10,8 +10,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.cli.gates import GATES, GateRun, run_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
 from edgegate.errors import BadPair, NoReport

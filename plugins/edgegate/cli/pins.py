@@ -9,8 +9,8 @@ from datetime import date
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate import settings as table
 from edgegate.cli import labs
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
 from edgegate.pins import Chosen, Pin

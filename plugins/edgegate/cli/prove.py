@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from edgegate import settings as table
+from edgegate import arguments as table
 from edgegate.cli.faults import FAULTS
 from edgegate.cli.gates import GATES, GateRun, run_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk

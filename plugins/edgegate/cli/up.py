@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from rich.table import Table
 
-from edgegate import settings as table
+from edgegate import arguments as table
 from edgegate.cli.talk import EXIT_DONE, Talk
 from edgegate.clock import show_duration
 from edgegate.components.graph import Took
 from edgegate.edge import Edge
+from edgegate.errors import BadSetting
+from edgegate.forms import ATTACH
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +26,9 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     """Start an edge, or find that one which fits is running, and say how to use it."""
     inside_only = os.geteuid() != 0  # asked now: without root, opening the edge enters a namespace where we are root
     settings = replace(table.from_arguments(args, os.environ), keep=True)
+
+    if settings.backend == ATTACH:
+        raise BadSetting(settings.origin("backend"), "an edge that somebody else runs is up already; pytest attaches.")
 
     def tell(took: Took) -> None:
         talk.say(f"  {took.name:<22} {show_duration(took.seconds):>9}")

@@ -239,16 +239,35 @@ class ControlPlane:
             PlaneRefused: status 400 or above; `status` has the number.
             PlaneUnreachable: no answer within that many seconds.
         """
+        answer = self.send(method, path, query=query, body=body, content=content, timeout=within)
+        if answer.status >= 400:
+            raise PlaneRefused(self.name, f"{method} {path}", status=answer.status, text=_reason(answer.data))
+        found: Manifest = json.loads(answer.data)
+        return found
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Manifest | None = None,
+        content: str = "application/json",
+        timeout: float | tuple[float, float] = 30.0,
+    ) -> urllib3.BaseHTTPResponse:
+        """Send one request and return the answer, whatever it is: not every path of a control plane speaks JSON.
+
+        Raises:
+            PlaneUnreachable: no answer within that many seconds, or those to connect and those for each wait.
+        """
         # The client writes a JSON body itself, but passes one of any other type on only as text.
         payload = json.dumps(body) if body is not None and not content.endswith("json") else body
         with self._translated(method, path):
             answer = self.client.call_api(
-                method, self._url(path, query or {}), self._headers(content), payload, _request_timeout=within
+                method, self._url(path, query or {}), self._headers(content), payload, _request_timeout=timeout
             )
-            text = answer.read()
-        if answer.status >= 400:
-            raise PlaneRefused(self.name, f"{method} {path}", status=answer.status, text=_reason(text))
-        found: Manifest = json.loads(text)
+            answer.read()
+        found: urllib3.BaseHTTPResponse = answer.response
         return found
 
     def _url(self, path: str, query: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 import ssl
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,8 @@ class OidcProvider:
 
     host = HOST
     issuer = ISSUER
+    provider: Mapping[str, str] = {"issuer": ISSUER}
+    """What a policy says of it; the rest it tells itself."""
 
     def __init__(self, lab: Lab, ca: Path) -> None:
         self.address = lab.net.lab_ip

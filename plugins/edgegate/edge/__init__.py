@@ -12,10 +12,9 @@ from edgegate.budgets import Budgets
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components.graph import Took
-from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import backends
 from edgegate.edge import tenant as tenants
-from edgegate.edge.acme import Acme
+from edgegate.edge.acme import Acme, Untrusted
 from edgegate.edge.backends import EdgeBackend
 from edgegate.edge.convergence import Convergence
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
@@ -24,6 +23,7 @@ from edgegate.edge.firewall import Firewall
 from edgegate.edge.guard import Guard
 from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
 from edgegate.edge.ladder import Ladder
+from edgegate.edge.login_provider import LoginProvider
 from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.proxy_log import ProxyLog
@@ -195,7 +195,7 @@ class Edge:
         return not self.backend.lacks(capability)
 
     @property
-    def login(self) -> OidcProvider:
+    def login(self) -> LoginProvider:
         """The OpenID Connect provider; started at first use."""
         return self.backend.login
 
@@ -240,8 +240,9 @@ class Edge:
             ForeignHostname: a host name is outside the lab's domains.
         """
         own = name or f"p{secrets.token_hex(3)}"
-        wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or Backend())
-        return HttpProxy(own, customer, wish, self.acme, self.site.address)
+        wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or self.backend.origin)
+        trust = self.acme if self.has("acme") else Untrusted(self.backend.lacks("acme"))
+        return HttpProxy(own, customer, wish, trust, self.site.address)
 
     @property
     def nobody(self) -> Backend:
@@ -271,8 +272,11 @@ class Edge:
         self.operator.delegate(zone, self.limits.zone_ready)
 
     def sweep(self) -> list[Ref]:
-        """Delete what somebody has created in the namespace `default` of the first project, and return it."""
-        return sweep(self.upstream, ANYBODYS, self.limits.gone)
+        """Delete what somebody has created in the namespace `default` of the first project, and return it.
+
+        Where others use the edge, what is there is theirs, and nothing is done.
+        """
+        return [] if self.backend.shared else sweep(self.upstream, ANYBODYS, self.limits.gone)
 
     def project(self, name: str) -> ControlPlane:
         """Return the control plane of a further project; started at first use, with all CRDs from the first second."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +17,18 @@ from edgegate.edge.challenges import AUTHORITY, CHECKER, ChallengeRequest, wait_
 from edgegate.errors import NotShown, ServerUnreachable
 from edgegate.probes import tls
 from edgegate.probes.target import AGENT
+
+
+@dataclass(frozen=True)
+class Untrusted:
+    """Stands for an authority where nobody issues certificates."""
+
+    why: str
+
+    @property
+    def root(self) -> Path:
+        """Nothing. Raises NotShown."""
+        raise NotShown(f"nobody issues certificates that can be judged here: {self.why}")
 
 
 class Acme:

@@ -6,9 +6,9 @@ from contextlib import suppress
 from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
-from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.http_proxy import HttpProxy
+from edgegate.edge.login_provider import LoginProvider
 from edgegate.edge.oidc_policy import CALLBACK, LOGOUT, SECRET_KEY, Target, accepted
 from edgegate.errors import NeverReady
 from edgegate.records import Answer
@@ -21,11 +21,12 @@ HELD = "PendingSecret"
 class CustomerLogin:
     """One login policy; made by the fixture `customer_login`."""
 
-    def __init__(self, proxy: HttpProxy, target: Target, login: OidcProvider, host: str) -> None:
+    def __init__(self, proxy: HttpProxy, target: Target, login: LoginProvider, host: str) -> None:
         self.proxy, self.target, self.host = proxy, target, host
         self.ref = proxy.customer.ref(kinds.SECURITY_POLICY, f"{proxy.name}-login")
         self.secret = proxy.customer.ref(kinds.SECRET, f"{proxy.name}-oidc")
         self.provider = login.issuer
+        self._login = login
         self._client = login.register(f"https://{host}{CALLBACK}")
         self._plane = proxy.customer.upstream
 
@@ -36,7 +37,7 @@ class CustomerLogin:
         """Create the policy; its Secret may be there or not."""
         on = self.proxy.route if self.target is Target.ROUTE else self.proxy.gateway
         oidc = {
-            "provider": {"issuer": self.provider},
+            "provider": dict(self._login.provider),
             "clientID": self._client.identifier,
             "clientSecret": {"name": self.secret.name},
             "redirectURL": f"https://{self.host}{CALLBACK}",

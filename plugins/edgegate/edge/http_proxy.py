@@ -10,7 +10,7 @@ from edgegate.clusters import kinds
 from edgegate.clusters.kinds import Kind, Ref
 from edgegate.clusters.plane import Manifest, conditions, is_true
 from edgegate.components.operator import ORIGIN_HOST, ORIGIN_PORT
-from edgegate.edge.acme import Acme
+from edgegate.edge.acme import Acme, Untrusted
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer, check_hostname
 from edgegate.probes.http import HttpProbe
@@ -68,7 +68,7 @@ class Wish:
 class HttpProxy:
     """One HTTPProxy; made by the fixture `http_proxy`."""
 
-    def __init__(self, name: str, customer: Customer, wish: Wish, acme: Acme, address: str) -> None:
+    def __init__(self, name: str, customer: Customer, wish: Wish, acme: Acme | Untrusted, address: str) -> None:
         self.name, self.customer, self.wish = name, customer, wish
         self.marker = wish.marker
         self.ref = customer.ref(kinds.HTTP_PROXY, name)

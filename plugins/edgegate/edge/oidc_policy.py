@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from edgegate.clusters.kinds import NAMESPACE, REFERENCE_GRANT, SECRET, SECURITY_POLICY, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, conditions
-from edgegate.components.oidc_provider import OidcClient, OidcProvider
+from edgegate.components.oidc_provider import OidcClient
+from edgegate.edge.login_provider import LoginProvider
 from edgegate.edge.tenant import Tenant
 
 SECRET_KEY = "client-secret"  # noqa: S105 - the name of a key
@@ -34,7 +35,7 @@ class OidcPolicy:
     """One tenant's OIDC policy; made by the fixture `oidc_policy`."""
 
     def __init__(
-        self, tenant: Tenant, target: Target, state: SecretState, plane: ControlPlane, login: OidcProvider
+        self, tenant: Tenant, target: Target, state: SecretState, plane: ControlPlane, login: LoginProvider
     ) -> None:
         self.tenant, self.target, self.state = tenant, target, state
         self.ref = Ref(SECURITY_POLICY, "login", tenant.namespace)
@@ -43,7 +44,7 @@ class OidcPolicy:
         self.secret = Ref(SECRET, "oidc-client", elsewhere)
         self._plane = plane
         self._client = login.register(f"https://{tenant.host}{CALLBACK}")
-        self._issuer = login.issuer
+        self._provider = dict(login.provider)
         self._valid = state is SecretState.VALID
 
     def __repr__(self) -> str:
@@ -116,7 +117,7 @@ class OidcPolicy:
         if self.secret.namespace != self.tenant.namespace:
             secret["namespace"] = self.secret.namespace
         oidc = {
-            "provider": {"issuer": self._issuer},
+            "provider": self._provider,
             "clientID": client.identifier,
             "clientSecret": secret,
             "redirectURL": f"https://{self.tenant.host}{CALLBACK}",

@@ -29,9 +29,13 @@ class Operator:
     """The operator of one edge."""
 
     def __init__(self, launch: Launch, upstream: ControlPlane) -> None:
-        self._launch, self._upstream = launch, upstream
+        self._given, self._upstream = launch, upstream
         self.choice = launch.operator
         self.present = operator.NAME in launch.parts
+
+    @property
+    def _launch(self) -> Launch:
+        return self._given
 
     def check(self) -> None:
         """Raise NotShown when the edge was made without one."""

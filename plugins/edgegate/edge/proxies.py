@@ -77,11 +77,12 @@ class Proxies:
         reach: Reach = by_address,
     ) -> None:
         """Look in one namespace for pods with these labels; `reach` tells how to talk to their Envoys."""
-        self._plane, self._namespace, self._labels, self._reach = plane, namespace, labels, reach
+        self.namespace = namespace
+        self._plane, self._labels, self._reach = plane, labels, reach
 
     def all(self) -> list[Proxy]:
         """Return the proxies that are not being deleted, with an address or without."""
-        pods = self._plane.list(POD, self._namespace, labels=self._labels)
+        pods = self._plane.list(POD, self.namespace, labels=self._labels)
         return [Proxy.of(pod, self._reach) for pod in pods if not pod["metadata"].get("deletionTimestamp")]
 
     def one(self, within: float) -> Proxy:
@@ -103,7 +104,7 @@ class Proxies:
         """
         old = {proxy.uid for proxy in self.all()}
         for proxy in self.all():
-            self._plane.delete(Ref(POD, proxy.name, self._namespace), grace=0)
+            self._plane.delete(Ref(POD, proxy.name, self.namespace), grace=0)
         return self._heard(lambda proxy: proxy.uid not in old, within)
 
     def _heard(self, wanted: Callable[[Proxy], bool], within: float) -> Proxy:

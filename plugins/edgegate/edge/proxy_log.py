@@ -17,6 +17,18 @@ class ProxyLog(Protocol):
         ...
 
 
+class NoLog:
+    """A log that cannot be had."""
+
+    def mark(self) -> str:
+        """Return nothing."""
+        return ""
+
+    def since(self, mark: str) -> str:
+        """Return nothing."""
+        return ""
+
+
 @dataclass(frozen=True)
 class FileLog:
     """A log in a file, which need not exist yet."""

@@ -25,6 +25,13 @@ class Site:
     """The shared load-balancer address."""
     ca: Path
     """PEM file of the authority that signs the tenants' certificates."""
+    others: tuple[str, ...] = ()
+    """Further addresses at which the same must be answered."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address."""
+        return (self.address, *self.others)
 
 
 class Tenant:
@@ -43,9 +50,9 @@ class Tenant:
     def __repr__(self) -> str:
         return f"tenant {self.name} ({self.host})"
 
-    def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0) -> HttpProbe:
+    def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0, address: str = "") -> HttpProbe:
         """Return a probe that asks the edge for this tenant (or for another host of it) over HTTP or HTTPS."""
-        return HttpProbe(self.site.address, host or self.host, tls=tls, ca=self.site.ca, timeout=timeout)
+        return HttpProbe(address or self.site.address, host or self.host, tls=tls, ca=self.site.ca, timeout=timeout)
 
     @property
     def labels(self) -> Mapping[str, str]:

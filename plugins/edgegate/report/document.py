@@ -11,7 +11,7 @@ from edgegate.redaction import redact
 from edgegate.report import junit, page, stages
 from edgegate.report.folder import SCHEMA, Document, edgegate_version, write_whole
 from edgegate.report.gate import Evidence
-from edgegate.report.run import Run, Tested
+from edgegate.report.run import Run, Tested, unlike
 from edgegate.waivers import Waiver
 
 WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS)
@@ -20,7 +20,7 @@ WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS)
 def build(run: Run, *, exit_status: int) -> Document:
     """Return the content of report.json."""
     tests = list(run.tested.values())
-    ended = datetime.now(UTC)
+    ended, running = datetime.now(UTC), run.edge.get("versions", {})
     whole: Document = _redacted(
         {
             "schema": SCHEMA,
@@ -30,7 +30,11 @@ def build(run: Run, *, exit_status: int) -> Document:
             "started": run.started.isoformat(timespec="seconds"),
             "seconds": round((ended - run.started).total_seconds(), 3),
             "settings": run.asked.settings,
-            "versions": {"asked": run.asked.versions, "running": run.edge.get("versions", {})},
+            "versions": {
+                "asked": run.asked.versions,
+                "running": running,
+                "unlike": unlike(run.asked.versions, running),
+            },
             "edge": {"ready_seconds": run.edge.get("seconds"), "how": run.edge.get("how")},
             "gates": _gates(run, tests),
             "waivers": [{**one.as_data(), "used": _used(one, tests)} for one in run.waivers.waivers],

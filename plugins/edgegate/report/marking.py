@@ -17,6 +17,7 @@ from edgegate.errors import (
     EnvironmentFault,
     GateFailed,
     NeverReady,
+    NotAllowed,
     NotShown,
     RunFolderUnwritable,
 )
@@ -36,7 +37,7 @@ CRASHED = "???"
 """The phase that xdist gives the report of a test whose worker died."""
 
 
-_DECISIONS = (AssertionError, NeverReady, pytest.fail.Exception, pytest.skip.Exception)
+_DECISIONS = (AssertionError, NeverReady, NotAllowed, pytest.fail.Exception, pytest.skip.Exception)
 """Errors that a gate's findings take in: what was seen on a running edge was seen, whatever came next."""
 
 

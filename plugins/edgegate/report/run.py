@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -73,6 +73,15 @@ class Tested:
     """The waiver that has decided, as plain values; empty when none has."""
     bundle: str = ""
     """Folder with diagnostics, relative to the run folder."""
+
+
+def unlike(asked: Mapping[str, Mapping[str, str]], running: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the components that run in another version than is asked for; what nobody sees running is left out."""
+    return {
+        name: {"asked": asked[name]["version"], "running": version}
+        for name, version in sorted(running.items())
+        if name in asked and asked[name]["version"] != version
+    }
 
 
 @dataclass

@@ -7,6 +7,7 @@ from edgegate.clock import show_duration
 from edgegate.records import Source, Verdict
 from edgegate.report import stages
 from edgegate.report.folder import Document
+from edgegate.report.run import unlike
 
 COLOURS: Mapping[str, dict[str, bool]] = {
     Verdict.PASS: {"green": True},
@@ -49,9 +50,12 @@ def summary(terminal: Terminal, document: Document, where: str) -> None:
     terminal.write_line(f"report: {where}/report.html")
 
 
-def edge_is_up(edge: Mapping[str, Any]) -> str:
-    """Return the line that is shown when the edge is first used: what really runs."""
-    return f"edge ready after {show_duration(edge['seconds'])} ({edge['how']}), running {versions(edge['versions'])}"
+def edge_is_up(edge: Mapping[str, Any], asked: Mapping[str, Mapping[str, str]]) -> str:
+    """Return what is shown when the edge is first used: what really runs, and where that is not what is asked for."""
+    line = f"edge ready after {show_duration(edge['seconds'])} ({edge['how']}), running {versions(edge['versions'])}"
+    other = unlike(asked, edge["versions"])
+    told = ", ".join(f"{name} {one['running']} instead of {one['asked']}" for name, one in other.items())
+    return f"{line}\nunlike what is asked for: {told}" if told else line
 
 
 def versions(running: Mapping[str, str]) -> str:

@@ -15,8 +15,9 @@ from edgegate.clusters.plane import ControlPlane
 from edgegate.components.bring_up import Planes
 from edgegate.components.graph import Took
 from edgegate.components.launch import Launch
-from edgegate.components.oidc_provider import OidcProvider
 from edgegate.components.pki import Authority
+from edgegate.edge.http_proxy import Backend
+from edgegate.edge.login_provider import LoginProvider
 from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.proxy_log import ProxyLog
@@ -34,28 +35,65 @@ COLD_RESTART, RESTART, KILL, PAUSE = "cold-restart", "restart", "kill", "pause"
 class EdgeBackend(Protocol):
     """One running edge, as its backend knows it."""
 
-    name: str
-    """`host`, `kind` or `attach`."""
-    how: str
-    """How it came about: `started`, `kept edge used again`, …"""
-    seconds: float
-    """How long that took."""
-    steps: tuple[Took, ...]
-    """The steps of the start; empty when it was running already."""
-    selection: Selection
-    """The version of each component that is asked for."""
-    planes: Planes
-    """Its control planes."""
-    proxies: Proxies
-    """Its proxies, and how their admin interfaces are reached."""
-    folder: Path
-    """A private folder that exists as long as the edge."""
-    authority: Authority
-    """Signs the certificates of tenants."""
-    tenancy: Tenancy
-    """How tenants are made on it."""
-    sentinel: str
-    """Namespace of the tenant that is there from the start to the end."""
+    @property
+    def name(self) -> str:
+        """`host`, `kind` or `attach`."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether others use it too, so that what the run has not made is theirs."""
+        ...
+
+    @property
+    def how(self) -> str:
+        """How it came about, as `started` or `kept edge used again`."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long that took."""
+        ...
+
+    @property
+    def steps(self) -> tuple[Took, ...]:
+        """The steps of the start; empty when it was running already."""
+        ...
+
+    @property
+    def selection(self) -> Selection:
+        """The version of each component that is asked for."""
+        ...
+
+    @property
+    def planes(self) -> Planes:
+        """Its control planes."""
+        ...
+
+    @property
+    def proxies(self) -> Proxies:
+        """Its proxies, and how their admin interfaces are reached."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that exists as long as the edge."""
+        ...
+
+    @property
+    def authority(self) -> Authority:
+        """Signs the certificates of tenants."""
+        ...
+
+    @property
+    def tenancy(self) -> Tenancy:
+        """How tenants are made on it."""
+        ...
+
+    @property
+    def sentinel(self) -> str:
+        """Namespace of the tenant that is there from the start to the end."""
+        ...
 
     @property
     def site(self) -> Site:
@@ -68,8 +106,13 @@ class EdgeBackend(Protocol):
         ...
 
     @property
-    def login(self) -> OidcProvider:
+    def login(self) -> LoginProvider:
         """Return the provider at which visitors log in; started at first use. Raises NotShown."""
+        ...
+
+    @property
+    def origin(self) -> Backend:
+        """Return the origin of HTTPProxies that want no other. Raises NotShown where there is none."""
         ...
 
     @property
@@ -158,5 +201,5 @@ def opener_of(name: str) -> Opener:
     return opener
 
 
-_MODULES = {name: f"edgegate.edge.backends.{name}" for name in ("host", "kind")}
+_MODULES = {name: f"edgegate.edge.backends.{name}" for name in ("host", "kind", "attach")}
 """Backend to the module that opens its edges."""

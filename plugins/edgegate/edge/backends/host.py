@@ -14,6 +14,7 @@ from edgegate.components.graph import Took
 from edgegate.components.launch import Launch
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import lab_told, sentinel
+from edgegate.edge.http_proxy import Backend
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.operator import Operator
 from edgegate.edge.proxies import Proxies, Proxy
@@ -30,6 +31,8 @@ class HostBackend:
     """One edge in a lab."""
 
     name = "host"
+    shared = False
+    origin = Backend()
     sentinel = sentinel.NAMESPACE
 
     def __init__(self, plan: Plan, opened: Opened) -> None:
