@@ -368,6 +368,14 @@ class BadPair(UsageFault):
         self.text = text
 
 
+class BadReport(UsageFault):
+    """A file that is to be compared is no report of a run."""
+
+    def __init__(self, file: Path, problem: str) -> None:
+        super().__init__(f"{file} {problem}. Accepted: the folder of a run, as .edge/runs/…, or its report.json.")
+        self.file, self.problem = file, problem
+
+
 class NoReport(EnvironmentFault):
     """A gate's run ended without a report."""
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "exec": "Run a command inside the edge",
     "matrix": "Run one gate over several version pairs and print the table",
     "corpus": "Show what the firewall's rules block, case by case",
+    "compare": "Show two runs of the same gates side by side",
     "prove": "Show each gate red on each of its faults and green without",
     "bench": "Measure start, reuse, stop and memory of the edge",
 }
