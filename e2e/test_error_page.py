@@ -20,7 +20,7 @@ def test_origin_is_down(
         inconclusive("the real operator brands errors in its extension server, which the lab does not run")
     zone = dns_zone()
     down, sound = zone.host("down"), zone.host("sound")
-    with edge.operator.branding(), edge.guard(gate, edge.sentinel).unharmed(edge.proxy()):
+    with edge.operator.branding(), edge.guard(gate, edge.sentinel).unharmed(*edge.every_proxy()):
         beside = http_proxy(sound)
         proxy = http_proxy(down, backend=edge.nobody)
         must.show_page(proxy, down)

@@ -183,6 +183,8 @@ class FakeTenant(Tenant):
         """Value of its last edit."""
         self.answers: Callable[[str, bool, str], Answer] = lambda method, tls, host: self.right(method, tls)
         """Method, TLS and host to what comes back."""
+        self.at: dict[str, Callable[[str, bool, str], Answer]] = {}
+        """The same for an address where that differs."""
 
     @property
     def fingerprint(self) -> str:
@@ -199,7 +201,8 @@ class FakeTenant(Tenant):
 
     def probe(self, *, tls: bool, host: str | None = None, timeout: float = 5.0, address: str = "") -> Any:
         """Return what asks for the scripted answers."""
-        return FakeProbe(lambda method: self.answers(method, tls, host or self.host))
+        answers = self.at.get(address)
+        return FakeProbe(lambda method: (answers or self.answers)(method, tls, host or self.host))
 
     def edit_route(self, value: str) -> None:
         """Note the edit; from now on right answers show it."""

@@ -78,6 +78,13 @@ def reuse(origin: str, text: str) -> Reuse:
     return Reuse(text)
 
 
+def replicas(origin: str, text: str) -> int:
+    """Return how many pods the proxy shall have."""
+    if text not in ("1", "2", "3", "4", "5"):
+        raise BadSetting(origin, f"'{text}' is no number of proxies. Accepted: 1 to 5.")
+    return int(text)
+
+
 def path(origin: str, text: str) -> Path:
     """Return an absolute path, whether something is there or not."""
     if not text.strip():

@@ -173,7 +173,7 @@ def _again(settings: Settings) -> list[str]:
     return words
 
 
-_UNDER_TEST = ("dns_backend", "operator", "dns_operator", "operator_crds", "backend", *ATTACHED)
+_UNDER_TEST = ("replicas", "dns_backend", "operator", "dns_operator", "operator_crds", "backend", *ATTACHED)
 
 
 def _operator(settings: Settings) -> list[str]:

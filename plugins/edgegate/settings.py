@@ -84,6 +84,7 @@ SETTINGS: tuple[Setting, ...] = (
         "COMPONENT=VERSION",
         Kind.PAIRS,
     ),
+    Setting("replicas", "Pods of the proxy; probes address each of several", forms.replicas, "NUMBER"),
     Setting("run_dir", "Folder for reports and diagnostics, instead of a new one in .edge/runs", forms.path, "DIR"),
     Setting(
         "limit",
@@ -110,7 +111,7 @@ ATTACHED = ("downstream_kubeconfig", "upstream_kubeconfig", "gateway_class", "or
 """Rows that speak of an edge that somebody else runs."""
 OF_THE_REAL = ("dns_operator", "operator_crds")
 """Rows that the real operator needs, and ours has no use for."""
-IN_A_LAB = ("keep", "reuse", "dns_backend", "operator", "fault", *OF_THE_REAL)
+IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", *OF_THE_REAL)
 """Rows that say how an edge of ours is made."""
 
 
@@ -136,6 +137,8 @@ class Settings:
     """When a kept edge is used again."""
     set: Mapping[str, str] = field(default_factory=dict)
     """Component to the version that was asked for; not yet checked against the pins."""
+    replicas: int = 1
+    """How many pods the proxy has."""
     run_dir: Path | None = None
     """Folder of this run; None means that a new one is to be made."""
     limits: Limits = field(default_factory=Limits)
@@ -182,7 +185,9 @@ class Settings:
             return ", ".join(f"{component}={version}" for component, version in sorted(value.items()))
         if isinstance(value, tuple):
             return ", ".join(value)
-        return {True: "yes", False: "no", None: ""}[value] if value in (True, False, None) else str(value)
+        if value is None:
+            return ""
+        return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def resolve(

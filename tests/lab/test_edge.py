@@ -147,7 +147,7 @@ def test_a_part_that_is_killed_is_seen_to_be_dead(kept: Edge) -> None:
 
 def test_a_cold_restart_gives_another_proxy_that_serves(kept: Edge) -> None:
     before = kept.proxy()
-    after = kept.cold_restart()
+    (after,) = kept.cold_restart()
     assert after.uid != before.uid
     with kept.sentinel.probe(tls=True) as probe:
         wait_for_answer(probe, lambda one: one.ok, what="sentinel relit", within=10)

@@ -12,6 +12,7 @@ import pytest
 from edgegate.clusters.kinds import SECRET, SECURITY_POLICY, Ref
 from edgegate.clusters.plane import Manifest
 from edgegate.edge import login_scenario
+from edgegate.edge.doors import Door
 from edgegate.edge.login_scenario import METHODS, LoginScenario
 from edgegate.errors import NeverReady, PoisonNotLive
 from edgegate.limits import Limits
@@ -76,12 +77,15 @@ class FakeEdge:
         self.events: list[str] = []
         self.site = SimpleNamespace(address="10.88.7.8", ca=None)
 
-    def proxy(self) -> str:
-        return "the proxy"
+    def doors(self) -> list[Door]:
+        return [Door(self.site.address)]
 
-    def cold_restart(self) -> str:
+    def every_proxy(self) -> list[str]:
+        return ["the proxy"]
+
+    def cold_restart(self) -> list[str]:
         self.events.append("cold restart")
-        return "the new proxy"
+        return ["the new proxy"]
 
     def has(self, capability: str) -> bool:
         return capability == "secret-grants"

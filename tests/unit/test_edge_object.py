@@ -193,12 +193,12 @@ def test_proxies_have_the_time_that_the_limits_say(held: Edge, monkeypatch: pyte
     made = Proxy("envoy-1", "uid", "10.88.7.140", True)
     asked: list[float] = []
 
-    def find(within: float) -> Proxy:
+    def find(within: float) -> list[Proxy]:
         asked.append(within)
-        return made
+        return [made]
 
-    monkeypatch.setattr(held.proxies, "one", find)
+    monkeypatch.setattr(held.proxies, "several", lambda count, within: find(within))
     monkeypatch.setattr(held.proxies, "cold_restart", find)
     held.limits = Limits(cold_restart=7)
-    assert held.proxy() == held.cold_restart() == made
-    assert asked == [7, 7]
+    assert [held.proxy()] == held.cold_restart() == held.every_proxy() == [made]
+    assert asked == [7, 7, 7]

@@ -160,8 +160,8 @@ def test_a_cold_restart_throws_every_proxy_away_at_once(api: KubeApi, found: Pro
     stats.update({"10.88.7.140": HEARD, "10.88.7.141": HEARD, "10.88.7.142": HEARD})
     for number in (0, 1):
         api.write(_pod(f"old-{number}", f"10.88.7.14{number}"))
-    api.on_removal = lambda ref: api.write(_pod("new", "10.88.7.142"))
-    assert found.cold_restart(5).name == "new"
+    api.on_removal = lambda ref: api.write(_pod(ref.name.replace("old", "new"), "10.88.7.142"))
+    assert [proxy.name for proxy in found.cold_restart(5)] == ["new-0", "new-1"]
     deleted = [asked for asked in api.asked if asked.method == "DELETE"]
     assert [asked.path.rpartition("/")[2] for asked in deleted] == ["old-0", "old-1"]
     assert [asked.query for asked in deleted] == [{"gracePeriodSeconds": "0"}] * 2

@@ -19,6 +19,7 @@ from edgegate.edge.backends import EdgeBackend
 from edgegate.edge.convergence import Convergence
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
+from edgegate.edge.doors import Door
 from edgegate.edge.firewall import Firewall
 from edgegate.edge.guard import Guard
 from edgegate.edge.http_proxy import Backend, HttpProxy, Wish, checked
@@ -136,18 +137,26 @@ class Edge:
         """
         if not neighbours:
             raise NobodyToWatch
-        return Guard(gate, neighbours, self.authority, self.limits, self.log_of)
+        return Guard(gate, neighbours, self.authority, self.limits, self.log_of, self.doors)
 
     def proxy(self) -> Proxy:
-        """Return the proxy that serves."""
+        """Return the proxy that serves; of several, one."""
         return self.proxies.one(self.limits.cold_restart)
+
+    def every_proxy(self) -> list[Proxy]:
+        """Return all proxies that serve."""
+        return self.proxies.several(max(len(self.proxies.all()), 1), self.limits.cold_restart)
+
+    def doors(self) -> list[Door]:
+        """Return the ways in that must answer alike: each address, and each of several proxies."""
+        return self.backend.doors()
 
     def log_of(self, proxy: Proxy) -> ProxyLog:
         """Return what a proxy's Envoy writes: requests, and what it refuses."""
         return self.backend.log_of(proxy)
 
-    def cold_restart(self) -> Proxy:
-        """Restart the proxy with nothing cached; see `Proxies.cold_restart`. Raises NotShown where that is refused."""
+    def cold_restart(self) -> list[Proxy]:
+        """Restart every proxy with nothing cached; see `Proxies.cold_restart`. Raises NotShown where it is refused."""
         self.backend.allow(backends.COLD_RESTART)
         return self.proxies.cold_restart(self.limits.cold_restart)
 

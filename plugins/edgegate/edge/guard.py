@@ -2,11 +2,13 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.components.pki import Authority
 from edgegate.edge.asking import wait_for_answer
+from edgegate.edge.doors import Door
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.proxy_log import ProxyLog
 from edgegate.edge.refusals import Refusals
@@ -41,33 +43,51 @@ class Guard:
         authority: Authority,
         limits: Limits,
         log_of: Callable[[Proxy], ProxyLog],
+        doors: Callable[[], Sequence[Door]] | None = None,
     ) -> None:
+        """Take whom to judge, and by what.
+
+        Args:
+            gate: gets the findings.
+            neighbours: whom to watch; the first one gets a listener more and loses it again.
+            authority: signs the certificate of that listener.
+            limits: how long edits and a new proxy may take.
+            log_of: where a proxy's Envoy writes.
+            doors: the ways in that must answer alike, asked before each watch; the usual address unless given.
+        """
         self._gate, self._neighbours, self._authority, self._limits = gate, neighbours, authority, limits
         self._log_of = log_of
+        self._doors = doors or (lambda: [Door(neighbours[0].site.address)])
 
     @contextmanager
-    def unharmed(self, proxy: Proxy) -> Iterator[None]:
+    def unharmed(self, *proxies: Proxy) -> Iterator[None]:
         """Watch the neighbours while the block runs, then edit them, and add what was wrong to the gate.
 
         Right is: every look at every neighbour, over HTTP and HTTPS, was answered by its own origin with its own
-        certificate; an edit of each reached the wire; the proxy refused no update.
+        certificate; an edit of each reached the wire; no proxy refused an update. Of several doors each is watched.
         """
-        with proxy.admin() as admin, Watch(self._targets(), timeout=_PATIENCE) as watch:
-            refusals = Refusals(admin, self._log_of(proxy))
+        with ExitStack() as opened, Watch(self._targets(), timeout=_PATIENCE) as watch:
+            refusals = [
+                Refusals(opened.enter_context(proxy.admin()), self._log_of(proxy), name=_name(proxy, proxies))
+                for proxy in proxies
+            ]
             yield
             self.canaries()
             watched = watch.stop()
             self._judge_traffic(watched)
-            refusals.judge(self._gate)
+            for one in refusals:
+                one.judge(self._gate)
 
-    def relit(self, proxy: Proxy) -> None:
-        """Judge the neighbours of a proxy that has just started cold."""
+    def relit(self, *proxies: Proxy) -> None:
+        """Judge the neighbours of proxies that have just started cold."""
         for subject, answer in self._still_dark().items():
             expected = f"200, its own origin and certificate, within {self._limits.shown('relit')}"
             self._gate.check(Source.TRAFFIC, subject, expected, answer.describe(), right=False)
         self.canaries()
-        with proxy.admin() as admin:
-            Refusals(admin, self._log_of(proxy), since_start=True).judge(self._gate)
+        for proxy in proxies:
+            with proxy.admin() as admin:
+                log, name = self._log_of(proxy), _name(proxy, proxies)
+                Refusals(admin, log, since_start=True, name=name).judge(self._gate)
 
     def canaries(self) -> None:
         """Edit every neighbour's route, give the first one a new listener, and judge whether both reach the wire."""
@@ -77,21 +97,22 @@ class Guard:
             neighbour.edit_route(value)
         added = first.add_host(self._authority, f"canary-{value}")
         deadline = Deadline.after(self._limits.canary)
-        for neighbour in self._neighbours:
-            edited = f"the answer after its route was edited ({CANARY}: {value})"
-            self._judge_canary(neighbour, edited, deadline, value=value)
-        self._judge_canary(first, f"an answer from its new listener {added}", deadline, host=added)
+        for door in self._doors():
+            for neighbour in self._neighbours:
+                edited = f"the answer after its route was edited ({CANARY}: {value})"
+                self._judge_canary(neighbour, door, edited, deadline, value=value)
+            self._judge_canary(first, door, f"an answer from its new listener {added}", deadline, host=added)
         first.drop_hosts()
 
     def _judge_canary(
-        self, tenant: Tenant, what: str, deadline: Deadline, *, value: str = "", host: str | None = None
+        self, tenant: Tenant, door: Door, what: str, deadline: Deadline, *, value: str = "", host: str | None = None
     ) -> None:
         def right(answer: Answer) -> bool:
             return answer.marker == tenant.marker and (not value or answer.header(CANARY) == value)
 
         with (
-            self._gate.must(Source.TRAFFIC, f"canary edit of {tenant.name}", what),
-            tenant.probe(tls=True, host=host) as probe,
+            self._gate.must(Source.TRAFFIC, door.of(f"canary edit of {tenant.name}"), what),
+            tenant.probe(tls=True, host=host, address=door.address) as probe,
         ):
             wait_for_answer(probe, right, what=what, within=deadline)
 
@@ -101,15 +122,15 @@ class Guard:
         One that flickers until the end is dark too, even when its very last answer was right.
         """
         last: dict[str, Answer] = {}
+        doors = self._doors()
 
         def all_served() -> bool:
             wrong = {}
-            for tenant in self._neighbours:
-                for tls in (False, True):
-                    with tenant.probe(tls=tls, timeout=_IMPATIENT) as probe:
-                        answer = probe.get("/")
-                    if not served(tenant, answer):
-                        wrong[f"{tenant.name} {'https' if tls else 'http'}"] = answer
+            for door, tenant, tls in product(doors, self._neighbours, (False, True)):
+                with tenant.probe(tls=tls, timeout=_IMPATIENT, address=door.address) as probe:
+                    answer = probe.get("/")
+                if not served(tenant, answer):
+                    wrong[door.of(f"{tenant.name} {'https' if tls else 'http'}")] = answer
             if wrong:
                 last.clear()
                 last.update(wrong)
@@ -123,12 +144,11 @@ class Guard:
 
     def _targets(self) -> list[Target]:
         targets = []
-        for tenant in self._neighbours:
-            address, host, marker = tenant.site.address, tenant.host, tenant.marker
-            http = Target(f"{tenant.name} http", address, host, marker=marker)
-            https = Target(
-                f"{tenant.name} https", address, host, marker=marker, tls=True, fingerprint=tenant.fingerprint
-            )
+        for door, tenant in product(self._doors(), self._neighbours):
+            address, host, marker = door.address, tenant.host, tenant.marker
+            http = Target(door.of(f"{tenant.name} http"), address, host, marker=marker)
+            name, own = door.of(f"{tenant.name} https"), tenant.fingerprint
+            https = Target(name, address, host, marker=marker, tls=True, fingerprint=own)
             targets += [*both(http), *both(https)]
         return targets
 
@@ -140,6 +160,11 @@ class Guard:
             right = f"right in all {target.looks} looks"
             self._gate.check(Source.TRAFFIC, target.name, right, seen, right=target.looks > 0 and not _harmed(target))
         self._gate.note(watched.describe())
+
+
+def _name(proxy: Proxy, among: Sequence[Proxy]) -> str:
+    """Return by what a finding names a proxy; one alone needs no name."""
+    return proxy.name if len(among) > 1 else ""
 
 
 def _harmed(target: TargetReport) -> bool:

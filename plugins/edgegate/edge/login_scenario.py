@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 
 from edgegate.clock import Deadline
 from edgegate.edge import Edge
@@ -26,14 +27,14 @@ class LoginScenario:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Watch the neighbours while the block runs; what was wrong becomes a finding of this phase."""
-        with self._gate.during(name), self._guard.unharmed(self._edge.proxy()):
+        with self._gate.during(name), self._guard.unharmed(*self._edge.every_proxy()):
             yield
 
     @contextmanager
     def after_cold_restart(self) -> Iterator[None]:
         """Restart the proxy with nothing cached, judge whether the neighbours come back, then run the block."""
         with self._gate.during("after cold restart"):
-            self._guard.relit(self._edge.cold_restart())
+            self._guard.relit(*self._edge.cold_restart())
             yield
 
     def refused(self, policy: OidcPolicy) -> None:
@@ -94,13 +95,13 @@ class LoginScenario:
     def _answers(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> None:
         """Judge the policy's own tenant by every method, over HTTP and HTTPS, once the first right answer has come."""
         deadline = Deadline.after(self._edge.limits.relit)
-        for tls in (False, True):
-            with policy.tenant.probe(tls=tls) as probe:
+        for door, tls in product(self._edge.doors(), (False, True)):
+            with policy.tenant.probe(tls=tls, address=door.address) as probe:
                 with suppress(NeverReady):  # what the methods show is the finding then
                     wait_for_answer(probe, right, what=expected, within=deadline)
                 answers = [probe.request(method) for method in METHODS]
             wrong = [answer for answer in answers if not right(answer)]
-            subject = f"{policy.tenant.name} {'https' if tls else 'http'}"
+            subject = door.of(f"{policy.tenant.name} {'https' if tls else 'http'}")
             self._gate.check(Source.TRAFFIC, subject, expected, _grouped(wrong), right=not wrong)
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import IO
@@ -25,6 +26,7 @@ from edgegate.components.launch import Launch
 from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.parts import Parts
 from edgegate.edge import sentinel
+from edgegate.edge.proxies import scale
 from edgegate.errors import NothingToReuse
 from edgegate.forms import Reuse
 from edgegate.lab import Lab, Tools, registry, sandbox
@@ -88,7 +90,8 @@ class Plan:
         selection = pins.select(settings.set, settings.parts("set"))
         artifacts = Store(settings.cache).ensure_all(pins, selection, (*PINS, *parts.pins), progress)
         files = sorted(artifact.path.name for artifact in artifacts.values())
-        made_of = fingerprint(*files, parts, parts.digest, _code(edgegate.components, edgegate.lab))
+        number = (f"{settings.replicas} proxies",) if settings.replicas > 1 else ()
+        made_of = fingerprint(*files, parts, parts.digest, _code(edgegate.components, edgegate.lab), *number)
         return cls(settings, pins, selection, artifacts, made_of, parts)
 
     @property
@@ -201,7 +204,10 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
             done(took)
 
         def more(both: Planes) -> list[Step]:
-            return [*sentinel.steps(launch, both), *plan.parts.steps(launch, both)]
+            wanted = plan.settings.replicas
+            proxies = [Step("replicas", partial(scale, both.downstream, wanted), needs=("base",))] if wanted > 1 else []
+            own = sentinel.steps(launch, both, replicas=wanted)
+            return [*proxies, *own, *plan.parts.steps(launch, both)]
 
         additions = plan.parts.additions(plan.artifacts)
         within = plan.settings.limits.edge_ready

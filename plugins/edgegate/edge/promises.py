@@ -256,12 +256,13 @@ class Promises:
 
     def stay_served(self, *served: tuple[HttpProxy, str, bool]) -> AbstractContextManager[None]:
         """Demand that host names are served in every look while a block runs: proxy, name, whether over TLS."""
-        proxy = self._edge.proxy()
-        return proxy_watch.unharmed(self._gate, self._edge.site.address, proxy, self._edge.log_of(proxy), *served)
+        edge, proxies = self._edge, self._edge.every_proxy()
+        logs = {proxy: edge.log_of(proxy) for proxy in proxies}
+        return proxy_watch.unharmed(self._gate, edge.doors(), logs, *served)
 
     def stay_shut(self, proxy: HttpProxy, host: str) -> AbstractContextManager[None]:
         """Demand that a host name gives nobody its content while a block runs."""
-        return proxy_watch.shut(self._gate, self._edge.site.address, proxy, host)
+        return proxy_watch.shut(self._gate, self._edge.doors(), proxy, host)
 
     def _comes(self, source: Source, subject: str, expected: object, wait: Callable[[], object]) -> bool:
         with self._gate.must(source, subject, expected):

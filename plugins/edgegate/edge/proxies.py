@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from edgegate.clock import Deadline, wait_until
-from edgegate.clusters.kinds import POD, Ref
+from edgegate.clusters.kinds import ENVOY_PROXY, GATEWAY_CLASS, POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
-from edgegate.components.envoy_gateway import ADMIN_PORT, NAMESPACE_NAME
+from edgegate.components.envoy_gateway import ADMIN_PORT, CLASS_NAME, NAMESPACE_NAME
 from edgegate.errors import AdminUnreachable
 from edgegate.probes.envoy import EnvoyAdmin
 
@@ -91,12 +91,20 @@ class Proxies:
         Raises:
             NeverReady: none did within that many seconds.
         """
-        return self._heard(lambda proxy: True, within)
+        return self.several(1, within)[0]
 
-    def cold_restart(self, within: float) -> Proxy:
-        """Throw every proxy away at once and return the new one, as soon as it has heard from Envoy Gateway.
+    def several(self, count: int, within: float) -> list[Proxy]:
+        """Return the proxies that serve, as soon as so many have heard from Envoy Gateway.
 
-        Nothing is handed over: the new process has no listener, secret or route until it is told. It may refuse
+        Raises:
+            NeverReady: fewer did within that many seconds.
+        """
+        return self._heard(lambda proxy: True, count, within)
+
+    def cold_restart(self, within: float) -> list[Proxy]:
+        """Throw every proxy away at once and return as many new ones, as soon as they have heard from Envoy Gateway.
+
+        Nothing is handed over: a new process has no listener, secret or route until it is told. It may refuse
         what it is told; then it is returned too, and dark. Use it to tell a frozen edge from a sound one.
 
         Raises:
@@ -105,20 +113,30 @@ class Proxies:
         old = {proxy.uid for proxy in self.all()}
         for proxy in self.all():
             self._plane.delete(Ref(POD, proxy.name, self.namespace), grace=0)
-        return self._heard(lambda proxy: proxy.uid not in old, within)
+        return self._heard(lambda proxy: proxy.uid not in old, len(old) or 1, within)
 
-    def _heard(self, wanted: Callable[[Proxy], bool], within: float) -> Proxy:
+    def _heard(self, wanted: Callable[[Proxy], bool], count: int, within: float) -> list[Proxy]:
         seen: list[Proxy] = []
 
-        def look() -> Proxy | None:
+        def look() -> list[Proxy] | None:
             seen[:] = self.all()
-            return next((proxy for proxy in seen if wanted(proxy) and _has_heard(proxy)), None)
+            found = [proxy for proxy in seen if wanted(proxy) and _has_heard(proxy)]
+            return found if len(found) >= count else None
 
         def last() -> str:
             return ", ".join(proxy.describe() for proxy in seen) or "no proxy pod"
 
-        what = "a proxy that has its listeners"
+        what = "a proxy that has its listeners" if count == 1 else f"{count} proxies that have their listeners"
         return wait_until(what, look, deadline=Deadline.after(within), last=last, every=0.05)
+
+
+def scale(plane: ControlPlane, count: int) -> None:
+    """Let Envoy Gateway run so many pods of its merged proxy; the class names the settings of that."""
+    klass = plane.get(Ref(GATEWAY_CLASS, CLASS_NAME))
+    assert klass is not None, "every edge of ours has the class"
+    named = klass["spec"]["parametersRef"]
+    deployment = {"provider": {"kubernetes": {"envoyDeployment": {"replicas": count}}}}
+    plane.patch(Ref(ENVOY_PROXY, named["name"], named["namespace"]), {"spec": deployment})
 
 
 def _has_heard(proxy: Proxy) -> bool:

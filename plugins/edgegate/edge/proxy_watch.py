@@ -1,8 +1,9 @@
 """Continuous looks at HTTPProxies while something happens: those that must go on, and those that must stay shut."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
+from edgegate.edge.doors import Door
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.proxy_log import ProxyLog
@@ -20,25 +21,28 @@ BLIND = 0.25
 
 @contextmanager
 def unharmed(
-    gate: Gate, address: str, proxy: Proxy, log: ProxyLog, *served: tuple[HttpProxy, str, bool]
+    gate: Gate, doors: Sequence[Door], logs: Mapping[Proxy, ProxyLog], *served: tuple[HttpProxy, str, bool]
 ) -> Iterator[None]:
     """Watch some host names while the block runs; whatever was wrong becomes a finding.
 
     Right is: each look was answered with 200 by way of its own HTTPProxy, over TLS with a certificate for the name; and
-    the proxy refused no update.
+    no proxy refused an update.
 
     Args:
         gate: gets the findings.
-        address: where the edge answers.
-        proxy: the Envoy that serves.
-        log: what it writes; there it says why it refuses an update.
+        doors: the ways in, each of which is watched.
+        logs: each Envoy that serves, and what it writes; there it says why it refuses an update.
         served: HTTPProxy, host name, and whether over TLS.
     """
-    targets = [_target(one, host, address, tls) for one, host, tls in served]
-    with proxy.admin() as admin, right(gate, [look for target in targets for look in both(target)]):
-        refusals = Refusals(admin, log)
+    targets = [_target(one, host, door, tls) for door in doors for one, host, tls in served]
+    with ExitStack() as opened, right(gate, [look for target in targets for look in both(target)]):
+        refusals = [
+            Refusals(opened.enter_context(proxy.admin()), log, name=proxy.name if len(logs) > 1 else "")
+            for proxy, log in logs.items()
+        ]
         yield
-        refusals.judge(gate)
+        for one in refusals:
+            one.judge(gate)
 
 
 @contextmanager
@@ -54,21 +58,21 @@ def right(gate: Gate, targets: Sequence[Target]) -> Iterator[None]:
 
 
 @contextmanager
-def shut(gate: Gate, address: str, proxy: HttpProxy, host: str) -> Iterator[None]:
+def shut(gate: Gate, doors: Sequence[Door], proxy: HttpProxy, host: str) -> Iterator[None]:
     """Watch a host name while the block runs: not one look may get the content of its origin."""
-    with Watch([_target(proxy, host, address, tls=False)]) as watch:
+    with Watch([_target(proxy, host, door, tls=False) for door in doors]) as watch:
         yield
         watched = _trusted(watch.stop())
     for target in watched.targets:
         open_looks = target.looks - len(target.wrong)
         expected = f"no content without login in any of {target.looks} looks"
         seen = f"{open_looks} looks were answered 200 by its origin"
-        gate.check(Source.TRAFFIC, f"{host} shut", expected, seen, right=not open_looks)
+        gate.check(Source.TRAFFIC, f"{target.name} shut", expected, seen, right=not open_looks)
 
 
-def _target(proxy: HttpProxy, host: str, address: str, tls: bool) -> Target:
-    name = f"{proxy.name} {'https' if tls else 'http'}://{host}"
-    return Target(name, address, host, marker=proxy.marker, tls=tls)
+def _target(proxy: HttpProxy, host: str, door: Door, tls: bool) -> Target:
+    name = door.of(f"{proxy.name} {'https' if tls else 'http'}://{host}")
+    return Target(name, door.address, host, marker=proxy.marker, tls=tls)
 
 
 def _trusted(watched: WatchReport) -> WatchReport:

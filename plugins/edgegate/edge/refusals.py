@@ -22,8 +22,12 @@ taken away (`SdsApi::onConfigUpdate` in sds_api.cc).
 class Refusals:
     """Looks at a proxy's counters and log from one moment on."""
 
-    def __init__(self, admin: EnvoyAdmin, log: ProxyLog, *, since_start: bool = False) -> None:
-        """Begin now, or with the start of the proxy. `log` is what its Envoy writes, see `Edge.log_of`."""
+    def __init__(self, admin: EnvoyAdmin, log: ProxyLog, *, since_start: bool = False, name: str = "") -> None:
+        """Begin now, or with the start of the proxy. `log` is what its Envoy writes, see `Edge.log_of`.
+
+        With a `name`, findings say which of several proxies it was.
+        """
+        self._subject = f"Envoy's configuration of {name}" if name else "Envoy's configuration"
         self._admin, self._log = admin, log
         self._before = {} if since_start else admin.rejected()
         self._known = "" if since_start else log.mark()
@@ -38,7 +42,7 @@ class Refusals:
         texts = [f"{one.resource}: {one.details}" for one in self._admin.rejection_texts()] if refused.grown else []
         seen = f"{refused.describe()} ({'; '.join([*texts, *logged]) or 'no text kept'})"
         right = harmless or not refused.grown
-        gate.check(Source.DATA_PLANE, "Envoy's configuration", "no update refused", seen, right=right)
+        gate.check(Source.DATA_PLANE, self._subject, "no update refused", seen, right=right)
 
     def _harmless(self, refused: RejectionDelta, logged: list[str]) -> bool:
         """Tell whether messages about secrets were refused, and all of them because of what they took away."""

@@ -24,15 +24,15 @@ PROXY_WITHIN = 60.0
 """Seconds in which a new edge must have a proxy; measured: 1 s, 14 s on a busy machine."""
 
 
-def steps(launch: Launch, both: Planes) -> list[Step]:
-    """Return the steps that start the sentinel and wait for its proxy."""
+def steps(launch: Launch, both: Planes, *, replicas: int = 1) -> list[Step]:
+    """Return the steps that start the sentinel and wait for so many proxies."""
     plane = both.downstream
     gateway = tenant.gateway_of(NAMESPACE)
 
     def proxy() -> None:
         proxies = Proxies(plane)
         try:
-            proxies.one(PROXY_WITHIN)
+            proxies.several(replicas, PROXY_WITHIN)
         except NeverReady as late:
             raise _container_exited(launch.lab, proxies.all()) or late from None
 

@@ -16,6 +16,7 @@ from edgegate.components.bring_up import Planes
 from edgegate.components.graph import Took
 from edgegate.components.launch import Launch
 from edgegate.components.pki import Authority
+from edgegate.edge.doors import Door
 from edgegate.edge.http_proxy import Backend
 from edgegate.edge.login_provider import LoginProvider
 from edgegate.edge.operator import Operator
@@ -98,6 +99,10 @@ class EdgeBackend(Protocol):
     @property
     def site(self) -> Site:
         """Where it answers, and by which authority its tenants' certificates are judged."""
+        ...
+
+    def doors(self) -> list[Door]:
+        """Return the ways in that must answer alike, as far as they can be reached from here."""
         ...
 
     @property

@@ -14,6 +14,7 @@ from edgegate.components.graph import Took
 from edgegate.components.launch import Launch
 from edgegate.components.oidc_provider import OidcProvider
 from edgegate.edge import lab_told, sentinel
+from edgegate.edge.doors import Door, doors
 from edgegate.edge.http_proxy import Backend
 from edgegate.edge.opening import Opened, Plan, open_edge
 from edgegate.edge.operator import Operator
@@ -50,6 +51,10 @@ class HostBackend:
         gateway = self.planes.downstream.get(gateway_of(self.sentinel))
         assert gateway is not None, "the sentinel is part of every edge"
         return Site(gateway["status"]["addresses"][0]["value"], self.folder / "ca.crt")
+
+    def doors(self) -> list[Door]:
+        """Return its address, and each of several proxies: pods are reached by their own addresses."""
+        return doors(self.site, self.proxies.all())
 
     @property
     def beside(self) -> Launch:

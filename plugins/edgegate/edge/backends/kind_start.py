@@ -32,7 +32,7 @@ from edgegate.lab import Lab
 
 _ALIVE = "alive"
 """The lab's file that launcher and supervisor hold locked: while they live, the clusters are in use."""
-WORKERS, PROXIES = 0, 1
+WORKERS = 0
 _WITHIN = 300.0
 """Seconds in which all of it must be there, unless the user's limit is longer; measured: docs/measurements.md."""
 
@@ -128,7 +128,7 @@ class _Graph:
             Step("images", self._load, needs=("api-downstream",)),
             *self._base(),
             *self._pods(),
-            *sentinel.steps(self.launch, self.both),
+            *sentinel.steps(self.launch, self.both, replicas=self.plan.settings.replicas),
             *self.plan.parts.steps(self.launch, self.both),
         ]
 
@@ -157,7 +157,7 @@ class _Graph:
         recursor = self.launch.lab.net.recursor_ip if "dns" in self.launch.parts else ""
         dns = pods.cluster_dns(version("coredns"), self.edge.net.dns_ip, recursor)
         gateway = [pods.trust(self.launch.authority.certificate), *pods.gateway(version("envoy-gateway"))]
-        klass = [pods.envoy_proxy(version("envoy"), PROXIES), envoy_gateway.gateway_class()]
+        klass = [pods.envoy_proxy(version("envoy"), self.plan.settings.replicas), envoy_gateway.gateway_class()]
 
         def available(name: str, namespace: str) -> None:
             pods.wait_available(plane, Ref(DEPLOYMENT, name, namespace))

@@ -28,6 +28,7 @@ from edgegate.edge.backends.attach.beside import BESIDE, DirectOrigins, FoundOpe
 from edgegate.edge.backends.attach.fence import AbsentPlane, Fence, FencedPlane
 from edgegate.edge.backends.attach.leftovers import Claim
 from edgegate.edge.backends.attach.running import running
+from edgegate.edge.doors import Door, doors
 from edgegate.edge.http_proxy import Backend
 from edgegate.edge.proxies import Proxies, Proxy
 from edgegate.edge.proxy_log import NoLog, ProxyLog
@@ -114,6 +115,10 @@ class AttachBackend:
         found = reach.proxies(self.planes.downstream, self.found.gateway_class)
         self.fence.proxies = found.namespace
         return found
+
+    def doors(self) -> list[Door]:
+        """Return its addresses, and each of several proxies that can be reached from here."""
+        return doors(self.site, [proxy for proxy in self.proxies.all() if reach.is_open(proxy)])
 
     @property
     def beside(self) -> Launch:

@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import httpx
@@ -23,6 +24,7 @@ from edgegate.records import Answer
 OF_CLASS = "gateway.envoyproxy.io/owning-gatewayclass"
 """Label of the pods of a merged proxy."""
 Way = Callable[[PodPort], httpx.BaseTransport]
+HTTP = 80
 _LOOK = 1.0
 """Seconds for one look at one address."""
 _WAYS: tuple[Way, ...] = (ThroughProxy, ThroughForward)
@@ -106,6 +108,22 @@ def wait_reached(tenant: Tenant, within: float) -> None:
     except NeverReady:
         told = [f"{address} gave: {answer.describe()}" for address, answer in seen.items()]
         raise AttachRefused("the edge", [*told, "Are its addresses reachable from here?"]) from None
+
+
+@lru_cache(maxsize=256)
+def is_open(proxy: Proxy) -> bool:
+    """Tell whether a proxy's pod can be connected to from here, at the ports that its listeners have.
+
+    Most networks of pods cannot be reached from outside; and where containers listen on other ports than the
+    listeners have (10080 for 80), a probe would have to name them.
+    """
+    if not proxy.address:
+        return False
+    try:
+        socket.create_connection((proxy.address, HTTP), timeout=_LOOK / 2).close()
+    except OSError:
+        return False
+    return True
 
 
 def logs(log_of: Callable[[Proxy], ProxyLog], every: Iterable[Proxy]) -> str:
