@@ -75,7 +75,9 @@ class ThroughForward(httpx.BaseTransport):
 
     def _forwarded(self) -> socket.socket:
         pod = self._pod
-        ask = client.CoreV1Api(pod.plane.client).connect_get_namespaced_pod_portforward
+        # A client of its own: while it forwards, the library lets every request of a client be a WebSocket.
+        own = client.ApiClient(pod.plane.client.configuration)
+        ask = client.CoreV1Api(own).connect_get_namespaced_pod_portforward
         forwarded: socket.socket = portforward(ask, pod.name, pod.namespace, ports=str(pod.port)).socket(pod.port)
         forwarded.settimeout(_PATIENCE[1])
         return forwarded
