@@ -1,4 +1,4 @@
-"""A port that Envoy opens on loopback only is reached by a forwarding of its node, in WebSocket frames as sent there."""
+"""A port that Envoy opens on loopback is reached by a forwarding of its node, in WebSocket frames as sent there."""
 
 import base64
 import hashlib

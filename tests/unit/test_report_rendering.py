@@ -129,3 +129,13 @@ def test_junit_is_well_formed() -> None:
     (failure,) = case
     assert failure.get("message", "").startswith('first </style><b>\N{REPLACEMENT CHARACTER}[31m & "quoted" \'')
     assert str(failure.text).endswith("second")
+
+
+def test_what_runs_unlike_what_is_asked_for_is_told() -> None:
+    """An edge that somebody else runs has the versions that it has."""
+    asked = {name: {"version": version} for name, version in (("envoy", "1.38.3"), ("etcd", "3.6.16"))}
+    edge = {"seconds": 2.0, "how": "attached", "versions": {"envoy": "1.37.0", "cert-manager": "1.21.2"}}
+    first, second = terminal.edge_is_up(edge, asked).splitlines()
+    assert first == "edge ready after 2.00 s (attached), running cert-manager 1.21.2, envoy 1.37.0"
+    assert second == "unlike what is asked for: envoy 1.37.0 instead of 1.38.3"
+    assert terminal.edge_is_up({**edge, "versions": {"envoy": "1.38.3"}}, asked).count("\n") == 0
