@@ -53,7 +53,7 @@ def test_one_address_and_one_proxy_are_one_door() -> None:
 def test_each_address_and_each_of_several_proxies_is_one() -> None:
     coming = Proxy("envoy-3", "u3", "", False)
     assert doors(_site("10.9.9.2"), [ONE, TWO, coming]) == [
-        Door("10.88.7.8"),
+        Door("10.88.7.8", "at 10.88.7.8"),
         Door("10.9.9.2", "at 10.9.9.2"),
         *WAYS[1:],
     ]
