@@ -108,6 +108,26 @@ def test_an_older_event_does_not_replace_what_a_write_returned() -> None:
     assert _version(cache.get("tenant-a", "a")) == "10"
 
 
+def test_the_event_of_our_own_write_is_news_to_those_who_were_not_told() -> None:
+    """Whoever only wants to hear of some change compares before and after: a write's answer must not come between."""
+    cache, _, told = run(([], "1"), [])
+    cache.observe(gw(10))
+    cache.changed(gw(10))
+    cache.observe(gw(12))
+    cache.changed(gw(11))
+    cache.changed(gw(12))
+    assert told == [(None, "10"), ("10", "12"), ("12", "12")]
+
+
+def test_an_object_that_was_made_anew_is_a_new_one() -> None:
+    cache, _, told = run(([], "1"), [])
+    cache.changed(gw(10))
+    cache.observe(gw(20, uid="u2"))
+    cache.deleted(gw(11))
+    cache.changed(gw(20, uid="u2"))
+    assert told == [(None, "10"), ("11", None), (None, "20")]
+
+
 def test_the_answer_of_a_write_does_not_bring_a_deleted_object_back() -> None:
     cache, _, _ = run(([], "1"), [])
     cache.changed(gw(10))

@@ -40,6 +40,8 @@ class Cache:
         self._indexes: dict[str, Index] = {}
         self._entries: dict[str, dict[str, set[tuple[str, str]]]] = {}
         self._handlers: list[Handler] = []
+        # What handlers know, which is less than what is stored: nobody has told them of our own writes yet.
+        self._told: dict[tuple[str, str], Obj] = {}
         self._lock = threading.Lock()
         self._buried: deque[str] = deque(maxlen=BURIED)
         self._stop = threading.Event()
@@ -84,11 +86,11 @@ class Cache:
             self._drop(key_of(obj))
         self._buried.append(obj["metadata"].get("uid", ""))
 
-    def _store(self, key: tuple[str, str], obj: Obj) -> Obj | None:
-        """Keep an object unless a newer one is there already; return what was there."""
+    def _store(self, key: tuple[str, str], obj: Obj) -> None:
+        """Keep an object unless a newer one is there already."""
         before = self._objects.get(key)
         if (before is not None and _version(before) > _version(obj)) or obj["metadata"].get("uid") in self._buried:
-            return before
+            return
         obj["metadata"].pop("managedFields", None)
         self._unindex(key, before)
         self._objects[key] = obj
@@ -96,7 +98,6 @@ class Cache:
         for name, values in self._indexes.items():
             for value in values(obj):
                 self._entries[name].setdefault(value, set()).add(key)
-        return before
 
     def _unindex(self, key: tuple[str, str], obj: Obj | None) -> None:
         for name, values in self._indexes.items():
@@ -112,15 +113,20 @@ class Cache:
         """Handle one ADDED or MODIFIED event."""
         obj.setdefault("apiVersion", self.kind.api_version)
         obj.setdefault("kind", self.kind.kind)
+        key = key_of(obj)
         with self._lock:
-            before = self._store(key_of(obj), obj)
-            after = self._objects.get(key_of(obj))
+            self._store(key, obj)
+            after = self._objects.get(key)
+        before = self._told.pop(key, None)
+        if after is not None:
+            self._told[key] = after
         self._tell(before, after)
 
     def deleted(self, obj: Obj) -> None:
         """Handle one DELETED event; a younger object of the same name stays."""
         with self._lock:
             self._bury(obj)
+        self._told.pop(key_of(obj), None)
         self._tell(obj, None)
 
     def _tell(self, before: Obj | None, after: Obj | None) -> None:
