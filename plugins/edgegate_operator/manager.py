@@ -11,7 +11,7 @@ from edgegate_operator import admission, faults
 from edgegate_operator.controllers import controllers_for
 from edgegate_operator.core.cache import Cache, Handler
 from edgegate_operator.core.controller import Request, Runner
-from edgegate_operator.core.executor import Executor, Planes
+from edgegate_operator.core.executor import Executor, Planes, Vanished
 from edgegate_operator.core.kube import ApiError, Cluster
 from edgegate_operator.core.metrics import Metrics
 from edgegate_operator.core.plan import Plane
@@ -87,8 +87,11 @@ class Manager:
 
         def reconcile(request: Request) -> float | None:
             site = self.sites[request.project]
-            plan = controller.reconcile(site, request, lambda first: executor.run(site.planes, first))
-            executor.run(site.planes, plan)
+            try:
+                plan = controller.reconcile(site, request, lambda first: executor.run(site.planes, first))
+                executor.run(site.planes, plan)
+            except Vanished:
+                return None
             return plan.after
 
         for site in self.sites.values():

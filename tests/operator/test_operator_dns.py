@@ -327,6 +327,12 @@ def test_a_record_set_is_shown_to_people_and_copied() -> None:
     assert made[False]["spec"] == a("www")["spec"]
 
 
+def test_a_record_set_has_its_finalizer_before_its_shadow() -> None:
+    first = record_plan().steps[0]
+    assert isinstance(first, Apply)
+    assert (first.touch, first.obj["metadata"]["finalizers"]) == (True, [dnsrecordset_replicator.FINALIZER])
+
+
 def test_the_status_of_the_shadow_comes_back_word_for_word() -> None:
     below = with_conditions(a("www"), cond("Programmed", "False", "Conflict"))
     (status,) = [s.status for s in record_plan(below=below).steps if isinstance(s, Status)]

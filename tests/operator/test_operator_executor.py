@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from edgegate_operator.core.cache import Cache
-from edgegate_operator.core.executor import Executor, OwnerMissing, Planes, covers
+from edgegate_operator.core.executor import Executor, OwnerMissing, Planes, Vanished, covers
 from edgegate_operator.core.kube import Cluster, Conflict, NotFound
 from edgegate_operator.core.plan import Apply, Claim, Delete, Plan, Plane, Status
 from edgegate_operator.kinds import CONFIG_MAP, GATEWAY, Kind, Obj, key_of, kind_of
@@ -125,9 +125,17 @@ def test_status_goes_to_its_subresource(planes: Planes, server: Server) -> None:
 def test_an_object_that_is_gone_takes_no_status(planes: Planes, server: Server, error: Exception) -> None:
     server.refuse = error
     assert do(planes, Status(Plane.DOWN, gw(), {"ok": True})) == 1
-    assert do(planes, Apply(Plane.DOWN, gw(), touch=True)) == 1
     with pytest.raises(type(error)):
         do(planes, Apply(Plane.DOWN, gw()))
+
+
+@pytest.mark.parametrize("error", [NotFound("patch", 404, "gone"), Conflict("patch", 409, "uid")])
+def test_nothing_is_made_for_an_object_that_is_gone(planes: Planes, server: Server, error: Exception) -> None:
+    """Its finalizer did not come in time, so nobody would take away what is made now."""
+    server.refuse = error
+    with pytest.raises(Vanished, match=r"^Gateway shop$"):
+        do(planes, Apply(Plane.DOWN, gw(), touch=True), Claim(Plane.DOWN, CONFIG_MAP.named("ns", "anchor")))
+    assert server.calls == ["apply Gateway shop by edgegate-gateway"]
 
 
 def test_fault_conflict_backoff_insists_on_the_version_that_was_seen(planes: Planes, server: Server) -> None:

@@ -55,6 +55,13 @@ def test_a_slice_becomes_a_headless_service_with_endpoints() -> None:
     assert [o["kind"] for o in made["Service"]["metadata"]["ownerReferences"]] == ["HTTPRoute", "ConfigMap"]
 
 
+def test_the_finalizer_comes_before_all_that_is_made() -> None:
+    """A route that is deleted before it has one would leave the rest behind."""
+    first = plan(seen()).steps[0]
+    assert isinstance(first, Apply)
+    assert (first.touch, first.obj["metadata"]["finalizers"]) == (True, [names.ROUTE_FINALIZER])
+
+
 @pytest.mark.parametrize("by", ["annotation", "rule"])
 def test_an_https_origin_gets_a_tls_policy(by: str) -> None:
     note = (

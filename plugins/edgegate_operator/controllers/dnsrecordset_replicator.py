@@ -77,10 +77,10 @@ def decide(seen: Seen, now: float) -> Plan:
         first = () if FINALIZER in (meta.get("finalizers") or []) else (_touch(seen),)
         return Plan((*first, waiting))
     steps: list[Step] = [
+        _touch(seen),
         namespace(seen.project, meta["namespace"], seen.space),
         anchor(seen.project, seen.record, seen.space),
         Apply(Plane.DOWN, shadow.shadow(seen.project, seen.record, seen.space)),
-        _touch(seen),
     ]
     status = (seen.below or {}).get("status")
     if status:

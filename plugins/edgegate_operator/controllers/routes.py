@@ -219,9 +219,8 @@ def decide(seen: Seen, settings: Settings, now: float) -> Plan:
         steps = [*_gone(seen), _finalizer(seen.route, present=False)] if marked else []
         return Plan(tuple(steps))
     space = seen.route["metadata"]["namespace"]
-    first = [namespace(seen.project, space, seen.space), anchor(seen.project, seen.route, seen.space)]
+    # The finalizer first: a route that is deleted before it has one would leave behind what is made for it here.
+    first: list[Step] = [_finalizer(seen.route, present=True), namespace(seen.project, space, seen.space)]
     status = {"parents": _parent_statuses(seen, settings, now)}
-    last: list[Step] = [_finalizer(seen.route, present=True)]
-    if status["parents"]:
-        last.append(Status(Plane.UP, seen.route, status))
-    return Plan((*first, *_downstream(seen), *last))
+    last = [Status(Plane.UP, seen.route, status)] if status["parents"] else []
+    return Plan((*first, anchor(seen.project, seen.route, seen.space), *_downstream(seen), *last))

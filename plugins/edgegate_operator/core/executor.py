@@ -17,6 +17,10 @@ class OwnerMissing(Exception):
     """An owner that a new object refers to does not exist (any more); the next event or retry settles it."""
 
 
+class Vanished(Exception):
+    """The object that a plan is about has gone meanwhile; whatever else it says would be left behind by that object."""
+
+
 _KEYS = ("uid", "name", "type")
 """What tells the items of a list apart that several writers share; the first one that an item has counts."""
 
@@ -93,6 +97,7 @@ class Executor:
         Raises:
             ApiError: a call was refused; the steps before it are done.
             OwnerMissing: an owner is gone.
+            Vanished: an object to which something was to be added is gone; the steps before it are done.
         """
         return sum(self._step(planes, step) for step in plan.steps)
 
@@ -112,10 +117,12 @@ class Executor:
     def _unless_gone(self, planes: Planes, plane: Plane, obj: Obj, sub: str) -> int:
         try:
             return self._apply(planes, plane, obj, sub, touch=not sub)
-        except (NotFound, Conflict):  # deleted, or deleted and made anew: the event that says so is on its way
+        except (NotFound, Conflict) as gone:  # deleted, or made anew: the event that says so is on its way
             if self._insists:
                 raise
-            return 1
+            if sub:
+                return 1
+            raise Vanished(f"{obj['kind']} {obj['metadata']['name']}") from gone
 
     def _with_owners(self, planes: Planes, step: Apply) -> Obj:
         owners = step.obj["metadata"].get("ownerReferences") or []
