@@ -11,10 +11,23 @@ _NEVER_COUNTED = ("Event", "Endpoints")
 
 
 def namespaced_kinds(plane: ControlPlane) -> list[Kind]:
-    """Return the kinds of a control plane that live in namespaces and can be listed, each in one version."""
-    groups = plane.request("GET", "/apis")["groups"]
-    versions = ["v1", *(group["preferredVersion"]["groupVersion"] for group in groups)]
-    return [kind for version in versions for kind in _of_version(plane, version)]
+    """Return the kinds of a control plane that live in namespaces and can be listed, each in one version.
+
+    Not every version of a group has every kind of it: with `v1alpha1` preferred, HTTPProxy is in `v1alpha` only.
+    """
+    found: dict[tuple[str, str], Kind] = {}
+    for version in ["v1", *_versions(plane)]:
+        for kind in _of_version(plane, version):
+            found.setdefault((version.rpartition("/")[0], kind.name), kind)
+    return list(found.values())
+
+
+def _versions(plane: ControlPlane) -> Iterator[str]:
+    """Yield every version of every group, the preferred one of each first."""
+    for group in plane.request("GET", "/apis")["groups"]:
+        preferred = group["preferredVersion"]["groupVersion"]
+        others = (one["groupVersion"] for one in group["versions"])
+        yield from (preferred, *(one for one in others if one != preferred))
 
 
 def _of_version(plane: ControlPlane, version: str) -> Iterator[Kind]:
