@@ -410,6 +410,14 @@ class ComponentExited(LabFault):
         self.name, self.status, self.log, self.tail = name, status, log, tail
 
 
+class StartFailed(EnvironmentFault):
+    """An edge did not come up, and its lab is gone; what its parts wrote is kept."""
+
+    def __init__(self, cause: str, *, logs: Path) -> None:
+        super().__init__(f"{cause.rstrip()}\nWhat all parts wrote: {logs}")
+        self.cause, self.logs = cause, logs
+
+
 class PartLost(LabFault):
     """A part of the surroundings has ended, or answers no more, while tests ran."""
 

@@ -1,6 +1,7 @@
 """What the text of each setting may say; each parser takes origin and text, returns the value or raises BadSetting."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -92,12 +93,16 @@ def path(origin: str, text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def file(origin: str, text: str) -> Path:
-    """Return the absolute path of a file that exists."""
-    found = path(origin, text)
-    if not found.is_file():
-        raise BadSetting(origin, f"there is no file {found}. Accepted: a file like the pins.toml of the project.")
-    return found
+def file_like(example: str) -> Callable[[str, str], Path]:
+    """Return what reads the absolute path of a file that exists; `example` is the project's own file of that kind."""
+
+    def file(origin: str, text: str) -> Path:
+        found = path(origin, text)
+        if not found.is_file():
+            raise BadSetting(origin, f"there is no file {found}. Accepted: a file like the project's {example}.")
+        return found
+
+    return file
 
 
 def _pair(origin: str, text: str, example: str) -> tuple[str, str]:
@@ -161,7 +166,8 @@ def crds(origin: str, text: str) -> Path:
     """Return the absolute path of a folder with YAML files."""
     found = path(origin, text)
     if not found.is_dir() or not any(found.rglob("*.y*ml")):
-        raise BadSetting(origin, f"{found} is no folder with YAML files. Accepted: a folder with the operator's CRDs.")
+        trouble = "is no folder with YAML files" if found.exists() else "does not exist"
+        raise BadSetting(origin, f"{found} {trouble}. Accepted: a folder with the operator's CRDs.")
     return found
 
 

@@ -93,11 +93,24 @@ SETTINGS: tuple[Setting, ...] = (
         "NAME=DURATION",
         Kind.PAIRS,
     ),
-    Setting("pins", "File with the pinned versions, instead of the project's pins.toml", forms.file, "FILE"),
     Setting(
-        "waivers", "File with gates that are known to fail, instead of waivers.toml beside pins", forms.file, "FILE"
+        "pins",
+        "File with the pinned versions, instead of the project's pins.toml",
+        forms.file_like("pins.toml"),
+        "FILE",
     ),
-    Setting("slo", "File with the budgets of the stages, instead of the project's slo.toml", forms.file, "FILE"),
+    Setting(
+        "waivers",
+        "File with gates that are known to fail, instead of waivers.toml beside pins",
+        forms.file_like("waivers.toml"),
+        "FILE",
+    ),
+    Setting(
+        "slo",
+        "File with the budgets of the stages, instead of the project's slo.toml",
+        forms.file_like("slo.toml"),
+        "FILE",
+    ),
     Setting("dns_backend", "Where the name server keeps its records", forms.dns_backend, "lmdb|sqlite"),
     Setting("operator", "Operator under test: ours, or the real one's binary", forms.operator, "reference|nso:PATH"),
     Setting("dns_operator", "Binary of the real DNS operator, for `nso:`", forms.program, "PATH"),

@@ -145,6 +145,8 @@ def _condition(table: Table, key: str) -> str:
 
 def _unreadable(table: Table, key: str, value: str) -> FileFault:
     hint = ", without a leading v" if value.startswith("v") else ""
+    if value in OPERATORS:
+        hint = f"; whose operator it is says operator = '{value}'"
     return table.fault(key, f"is '{value}'", f"{CONDITION_FORM}{hint}")
 
 

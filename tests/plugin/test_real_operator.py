@@ -76,6 +76,14 @@ def test_kinds_missing(suite: Suite, pytester: pytest.Pytester, crds: Path) -> N
     _refused(suite, said, binary=good, dns=good, crds=crds)
 
 
+def test_no_folder(suite: Suite, pytester: pytest.Pytester) -> None:
+    good, empty = _program(pytester.path / "good"), pytester.mkdir("empty")
+
+    for bad, said in ((pytester.path / "none", "does not exist"), (empty, "is no folder with YAML files")):
+        text = f"--edge-operator-crds: {bad} {said}. Accepted: a folder with the operator's CRDs."
+        _refused(suite, text, binary=good, dns=good, crds=bad)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

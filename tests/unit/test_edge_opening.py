@@ -18,7 +18,7 @@ from edgegate.components.base_state import BaseStates
 from edgegate.components.graph import Took
 from edgegate.edge import opening
 from edgegate.edge.opening import Plan, open_edge
-from edgegate.errors import ComponentExited, EnvironmentFault, NothingToReuse
+from edgegate.errors import ComponentExited, EnvironmentFault, NothingToReuse, StartFailed
 from edgegate.forms import Reuse
 from edgegate.lab import registry, sandbox
 from edgegate.lab.record import Record
@@ -126,6 +126,31 @@ def test_a_start_that_fails_leaves_nothing(world: World, error: BaseException) -
         open_edge(_plan(world, keep=True), "run")
     assert world.attached[0].asked == [("down",)]
     assert not (world.attached[0].folder / "ready.json").exists()
+
+
+@pytest.mark.parametrize("in_a_run", [True, False])
+def test_logs_of_a_start_that_fails_are_kept(world: World, tmp_path: Path, in_a_run: bool) -> None:
+    """The lab's folder goes with it, so the error names another place; secrets do not come along."""
+    kept = (tmp_path / "run" if in_a_run else world.cache / "logs") / opening.FAILED_START
+
+    def write() -> None:
+        logs = world.attached[0].folder / "logs"
+        (logs / "pods").mkdir(parents=True)
+        (logs / "etcd.log").write_text("Authorization: Bearer abcdefgh\nno space left\n")
+        (logs / "pods" / "envoy").write_text("up\n")
+        world.fails = ComponentExited("etcd", status=1, log=logs / "etcd.log", tail="no space left")
+
+    world.during = write
+    with pytest.raises(StartFailed) as failed:
+        open_edge(_plan(world, run_dir=tmp_path / "run" if in_a_run else None), "run")
+    assert str(failed.value) == (
+        f"etcd ended with status 1 before it was ready. The end of its log ({kept}/etcd.log):\nno space left\n"
+        f"What all parts wrote: {kept}"
+    )
+    assert "no space left" in (kept / "etcd.log").read_text()
+    assert "abcdefgh" not in (kept / "etcd.log").read_text()
+    assert (kept / "pods" / "envoy").read_text() == "up\n"
+    assert world.attached[0].asked == [("down",)]
 
 
 def test_a_kept_edge_that_fits_is_used(world: World) -> None:

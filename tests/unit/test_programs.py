@@ -91,7 +91,7 @@ def test_faults_of_the_strongest_source_count() -> None:
         ({"operator": f"nso:{sys.executable}"}, "--edge-operator: the real operator needs --edge-dns-operator too."),
         (
             {"operator_crds": "/none"},
-            "--edge-operator-crds: /none is no folder with YAML files. Accepted: a folder with",
+            "--edge-operator-crds: /none does not exist. Accepted: a folder with",
         ),
         (
             {"fault": ["Stale Records"]},

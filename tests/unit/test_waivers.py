@@ -79,6 +79,10 @@ CASES = {
     ),
     "operator": (_spoiled('"nso"', '"real"'), f"{KEY}.when.operator is 'real'. Accepted: one of reference, nso."),
     "operator is a number": (_spoiled('"nso"', "1"), f"{KEY}.when.operator is a number. Accepted: one of reference"),
+    "operator under another key": (
+        _spoiled("operator =", "operater ="),
+        f"{KEY}.when.operater is 'nso'. Accepted: {CONDITION}; whose operator it is says operator = 'nso'.",
+    ),
     "version": (_spoiled('"<1.38"', '"old"'), f"{KEY}.when.envoy is 'old'. Accepted: {CONDITION}."),
     "version with v": (
         _spoiled('"<1.38"', '"v1.38.0"'),

@@ -4,6 +4,7 @@ import fcntl
 import json
 import logging
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,16 +28,19 @@ from edgegate.components.operator_choice import OperatorChoice
 from edgegate.components.parts import Parts
 from edgegate.edge import sentinel
 from edgegate.edge.proxies import scale
-from edgegate.errors import NothingToReuse
+from edgegate.errors import EnvironmentFault, NothingToReuse, StartFailed
 from edgegate.forms import Reuse
 from edgegate.lab import Lab, Tools, registry, sandbox
 from edgegate.lab.disk import kept_in
 from edgegate.lab.record import Record
 from edgegate.pins import Pins, Selection
+from edgegate.redaction import redact
 from edgegate.settings import Settings
 
 _log = logging.getLogger("edgegate.edge")
 _READY = "ready.json"
+FAILED_START = "failed-start"
+"""Folder with the logs of an edge that did not come up."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,10 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         additions = plan.parts.additions(plan.artifacts)
         within = plan.settings.limits.edge_ready
         both = bring_up(launch, states, images=images, additions=additions, more=more, done=note, within=within)
+    except EnvironmentFault as fault:
+        told = _with_logs(fault, lab.folder / "logs", plan.settings)
+        lab.down()
+        raise told from fault
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
         lab.down()
         raise
@@ -233,6 +241,23 @@ def note_ready(plan: Plan, lab: Lab) -> None:
     (lab.folder / _READY).write_text(json.dumps({"versions": versions, "parts": str(plan.parts)}))
     if plan.settings.keep:  # only now: a start that is killed half-way must leave no lab that nobody uses
         lab.keep(True)
+
+
+def _with_logs(fault: EnvironmentFault, logs: Path, settings: Settings) -> EnvironmentFault:
+    """Return why a start failed, with the place of its logs: they are moved, because the lab's folder goes with it.
+
+    They go to the run folder, or where there is none to the logs of builds; those of an earlier start are replaced.
+    """
+    kept = (settings.run_dir or settings.cache / "logs") / FAILED_START
+    try:
+        shutil.rmtree(kept, ignore_errors=True)
+        for log in (one for one in logs.rglob("*") if one.is_file()):
+            place = kept / log.relative_to(logs)
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            place.write_text(redact(log.read_text(errors="replace")))
+    except OSError:  # the start's own fault is what matters
+        return fault
+    return StartFailed(str(fault).replace(str(logs), str(kept)), logs=kept) if kept.is_dir() else fault
 
 
 @contextmanager
