@@ -7,10 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from edgegate.clusters.kinds import NAMESPACE, Ref
+from edgegate.clusters.kinds import CERTIFICATE, DNS_ENDPOINT, NAMESPACE, Ref
 from edgegate.clusters.plane import is_true
-from edgegate.components.cert_manager import CERTIFICATE, Issuer
-from edgegate.components.external_dns import DNS_ENDPOINT
+from edgegate.components.cert_manager import Issuer
 from edgegate.edge import Edge
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.tenant import Tenant

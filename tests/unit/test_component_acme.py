@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgegate.clusters.kinds import Ref
+from edgegate.clusters.kinds import CLUSTER_ISSUER, Ref
 from edgegate.components import cert_manager, pebble
 from edgegate.components.images import image_table
 from edgegate.components.launch import Launch
@@ -79,7 +79,7 @@ def test_the_solver_is_an_image_that_pods_can_run() -> None:
 def test_issuers_solve_by_a_route_on_the_gateway_beside(
     lab: FakeLab, issuer: cert_manager.Issuer, directory: str, waits: dict[str, str]
 ) -> None:
-    made = cert_manager.manifest(Ref(cert_manager.CLUSTER_ISSUER, issuer.name), issuer, lab.net, "Q0E=")
+    made = cert_manager.manifest(Ref(CLUSTER_ISSUER, issuer.name), issuer, lab.net, "Q0E=")
     acme = made["spec"]["acme"]
     solver = {"http01": {"gatewayHTTPRoute": {"parentRefs": [{"kind": "Gateway", "name": "edge"}]}}, **waits}
     assert (acme["server"], acme["caBundle"], acme["solvers"]) == (directory, "Q0E=", [solver])

@@ -8,7 +8,7 @@ and a burst in which the time is too short fails for an hour.
 
 from dataclasses import dataclass
 
-from edgegate.clusters.kinds import Kind, Ref
+from edgegate.clusters.kinds import CLUSTER_ISSUER, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components import control_plane, pebble
 from edgegate.components.launch import Launch
@@ -19,10 +19,6 @@ NAME = "cert-manager"
 NAMESPACE = "cert-manager"
 SOLVER = "acmesolver"
 CRD_FOLDER = "deploy/crds"
-CLUSTER_ISSUER = Kind("cert-manager.io/v1", "ClusterIssuer")
-CERTIFICATE = Kind("cert-manager.io/v1", "Certificate")
-CHALLENGE = Kind("acme.cert-manager.io/v1", "Challenge")
-ORDER = Kind("acme.cert-manager.io/v1", "Order")
 _METRICS = "127.0.0.1:9402"
 _SOLVER_IMAGE = "quay.io/jetstack/cert-manager-acmesolver:v{}"
 

@@ -1,12 +1,10 @@
 """external-dns: turns the DNSEndpoint objects of the downstream plane into records of the authoritative server."""
 
-from edgegate.clusters.kinds import Kind
 from edgegate.components import control_plane, powerdns
 from edgegate.components.launch import Launch
 from edgegate.lab import ProcessSpec, Ready
 
 NAME = "external-dns"
-DNS_ENDPOINT = Kind("externaldns.k8s.io/v1alpha1", "DNSEndpoint")
 CRD_FILE = "config/crd/standard/dnsendpoints.externaldns.k8s.io.yaml"
 OWNER = "edgegate"
 """What the TXT records say that mark a record as its own."""
