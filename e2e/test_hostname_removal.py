@@ -11,6 +11,7 @@ from edgegate import (
     Promises,
     Target,
     ZoneFactory,
+    inconclusive,
 )
 
 # Continuous looks: no other test may use the shared proxy meanwhile.
@@ -41,6 +42,19 @@ def test_one_of_two_is_removed(
         must.vanish(proxy, going)
 
 
+@pytest.mark.usefixtures("quota_claims")
+def test_quota_is_given_back(edge: Edge, must: Promises, customer: Customer, http_proxy: HttpProxyFactory) -> None:
+    """The claims of a deleted proxy's objects go with them, the others stay; made anew, it holds its claims again."""
+    if not edge.has("quota-claims"):
+        inconclusive("claims of quota are made by another service, Milo, which the lab does not run")
+    going, staying = http_proxy(name="going"), http_proxy(name="staying")
+    must.hold_claims(customer, going, staying)
+    going.remove(edge.limits.gone)
+    must.hold_claims(customer, staying)
+    must.hold_claims(customer, staying, http_proxy(name="going"))
+
+
+@pytest.mark.usefixtures("quota_claims")
 def test_all_is_deleted(
     edge: Edge,
     must: Promises,
@@ -61,6 +75,7 @@ def test_all_is_deleted(
     login.create_secret()
     login.create()
     login.wait_asked(edge.limits.converge)
+    must.hold_claims(customer, proxy)
     proxy.delete()
     for name in (host, canonical):
         must.not_resolve(name)  # while the zone is still served

@@ -46,6 +46,9 @@ FOREIGN_CLASS_ADMITTED = _fault("foreign-class-admitted", "Gateways of a class t
 DUPLICATE_DOMAIN_ADMITTED = _fault("duplicate-domain-admitted", "a second Domain of the same name is not refused (#86)")
 FOREIGN_CLASS_SERVED = _fault("foreign-class-served", "Gateways of a class that is not ours are served too (#152)")
 CLAIM_KEPT = _fault("claim-kept", "the claim of a removed host name stays (#182)")
+QUOTA_CLAIM_KEPT = _fault(
+    "quota-claim-kept", "a claim of quota names no owner, and stays when its object is deleted (#182)"
+)
 CLAIM_LOSER_ASLEEP = _fault("claim-loser-asleep", "nobody is woken when the claim of a host name is released")
 OIDC_FAIL_OPEN = _fault("oidc-fail-open", "while a login policy is held, its route answers without login (#194)")
 ZONE_BEFORE_CLASS = _fault("zone-before-class", "a DNSZone made before its DNSZoneClass is never looked at again (D16)")

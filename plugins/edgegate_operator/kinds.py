@@ -75,6 +75,8 @@ DNS_ZONE = Kind(_DNS, "v1alpha1", "DNSZone", "dnszones")
 DNS_RECORD_SET = Kind(_DNS, "v1alpha1", "DNSRecordSet", "dnsrecordsets")
 DNS_ENDPOINT = Kind("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
 
+RESOURCE_CLAIM = Kind("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims")
+
 CERTIFICATE = Kind("cert-manager.io", "v1", "Certificate", "certificates")
 CHALLENGE = Kind("acme.cert-manager.io", "v1", "Challenge", "challenges")
 ORDER = Kind("acme.cert-manager.io", "v1", "Order", "orders")

@@ -207,6 +207,14 @@ class FirewallPlace:
 
 
 @dataclass(frozen=True)
+class Quota:
+    """Quota, which in production is the work of another service."""
+
+    claims: bool = False
+    """Whether each object of a project holds a claim of quota."""
+
+
+@dataclass(frozen=True)
 class Webhook:
     """The admission webhook, for what neither schema nor policy can say."""
 
@@ -242,6 +250,8 @@ class Settings:
     """DNS."""
     firewall: FirewallPlace = FirewallPlace()
     """Firewall."""
+    quota: Quota = Quota()
+    """Quota."""
     faults: tuple[str, ...] = ()
     """Defects to switch on."""
 

@@ -44,6 +44,7 @@ def operator(planes: Planes, upstream: Plane, downstream: Plane, powerdns: FakeP
             "gateway": {"ipFamilies": ["IPv4"], "clusterIssuerMap": {"auto": "lab-acme"}},
             "dns": {"pdnsUrl": powerdns.url, "pdnsKey": "secret"},
             "domain": {"resolver": "127.0.0.1:9"},
+            "quota": {"claims": True},
         }
     )
     with ExitStack() as undo:
@@ -137,6 +138,22 @@ def test_a_proxy_with_a_custom_host_name_converges_and_leaves_nothing(
         soon(f"every {kind.kind} is gone", partial(none_left, downstream, kind))
     upstream.delete(kinds.DNS_ZONE, "tenant-a", "shop-test")
     soon("zone gone", lambda: "shop.test." not in powerdns.zones)
+
+
+def claims(plane: Plane, name: str) -> set[str]:
+    """Return the names of the claims of quota that stand for objects of that name."""
+    every = [one["metadata"]["name"] for one in plane.list(kinds.RESOURCE_CLAIM)[0]]
+    return {claim for claim in every if claim.partition("-")[2] == name}
+
+
+def test_claims_of_quota_go_with_their_objects_and_come_back(operator: Manager, upstream: Plane) -> None:
+    wanted = {"httpproxy-counted", "gateway-counted", "httproute-counted"}
+    for _ in range(2):
+        upstream.put(user_object(proxy(name="counted")))
+        soon("claims", lambda: wanted <= claims(upstream, "counted"))
+        upstream.delete(kinds.HTTP_PROXY, "tenant-a", "counted")
+        soon("no Gateway", lambda: gone(upstream, kinds.GATEWAY, "tenant-a", "counted"))
+        soon("no claims", lambda: not claims(upstream, "counted"))
 
 
 def is_held(downstream: Plane, below: str, name: str) -> bool:

@@ -43,7 +43,7 @@ def lab(served: tuple[KubeApi, ControlPlane], tmp_path: Path) -> FakeLab:
 
 
 def test_it_is_stopped_while_its_file_changes(served: tuple[KubeApi, ControlPlane], lab: FakeLab) -> None:
-    before = operator.configure(launch(lab), served[1], {"clusterIssuerMap": {"auto": "slow"}})
+    before = operator.configure(launch(lab), served[1], gateway={"clusterIssuerMap": {"auto": "slow"}})
 
     assert before == BEFORE
     held = yaml.safe_load(lab.files[FILE])
@@ -51,8 +51,14 @@ def test_it_is_stopped_while_its_file_changes(served: tuple[KubeApi, ControlPlan
     assert lab.asked == [("kill",), ("restart", "{'conditions': []}")]
 
 
+def test_a_section_that_it_did_not_have_is_added(served: tuple[KubeApi, ControlPlane], lab: FakeLab) -> None:
+    operator.configure(launch(lab), served[1], quota={"claims": True})
+
+    assert yaml.safe_load(lab.files[FILE]) == {**yaml.safe_load(BEFORE), "quota": {"claims": True}}
+
+
 def test_it_gets_its_own_file_again(served: tuple[KubeApi, ControlPlane], lab: FakeLab) -> None:
-    before = operator.configure(launch(lab), served[1], {"targetDomain": "other.test"})
+    before = operator.configure(launch(lab), served[1], gateway={"targetDomain": "other.test"})
     operator.reconfigure(launch(lab), before, served[1])
 
     assert lab.files[FILE].decode() == BEFORE

@@ -68,6 +68,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "last"),
         _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "first"),
         _defect("claim-kept", "The claim of a removed host name stays (#182)", "removed"),
+        _defect("quota-claim-kept", "A claim of quota stays when its object is deleted (#182)", "quota or all_is"),
     ),
     "dns-records": (
         _defect("record-status-unread", "An HTTPProxy never learns of its record (#291)", "host_name"),

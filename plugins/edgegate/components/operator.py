@@ -171,15 +171,16 @@ def metrics_urls(launch: Launch) -> list[str]:
     return [f"http://{launch.lab.net.lab_ip}:{port}/metrics" for port in ports]
 
 
-def configure(launch: Launch, upstream: ControlPlane, gateway: Manifest) -> str:
-    """Give the operator other settings about Gateways, and return when it works again; returns what it had before.
+def configure(launch: Launch, upstream: ControlPlane, **sections: Manifest) -> str:
+    """Give the operator other settings, by section, and return when it works again; returns what it had before.
 
     Raises:
         NeverReady: it does not work within a minute.
     """
     before = launch.lab.get(f"{DATA}/config/{CONFIG}").decode()
     config = yaml.safe_load(before)
-    config["gateway"] |= gateway
+    for section, changes in sections.items():
+        config[section] = config.get(section, {}) | changes
     reconfigure(launch, yaml.safe_dump(config, sort_keys=False), upstream)
     return before
 

@@ -17,7 +17,7 @@ from edgegate.edge.tenant import tls_secret
 from edgegate.edge.zone import Zone
 from edgegate.errors import NotShown, PlaneRefused
 
-REFERENCE = ("reference-operator", "operator-faults", "error-page")
+REFERENCE = ("reference-operator", "operator-faults", "error-page", "quota-claims")
 REAL = ("real-operator",)
 SHARED = "shared-certificate"
 """Secret with the one certificate of `sharing_certificate`."""
@@ -70,7 +70,7 @@ class Operator:
     @contextmanager
     def issuing_by(self, issuer: Issuer) -> Iterator[None]:
         """Let another issuer than the usual one give certificates while a block runs; it is restarted for that."""
-        with self._configured({"clusterIssuerMap": {**operator.issuers(), "auto": issuer.name}}):
+        with self._configured(gateway={"clusterIssuerMap": {**operator.issuers(), "auto": issuer.name}}):
             yield
 
     @contextmanager
@@ -82,7 +82,7 @@ class Operator:
         """
         names = [f"*.{dns.EDGE_ZONE}"]
         customer.downstream.apply(tls_secret(customer.below, SHARED, self._launch.authority.issue(names)))
-        with self._configured({"defaultListenerTLSSecretName": SHARED}):
+        with self._configured(gateway={"defaultListenerTLSSecretName": SHARED}):
             yield
 
     @contextmanager
@@ -91,14 +91,26 @@ class Operator:
         page = operator.error_page_settings(self._launch, enabled=True)
         downstream = plane_of(self._launch, DOWNSTREAM)
         try:
-            with self._configured({"errorPage": page}):
+            with self._configured(gateway={"errorPage": page}):
                 yield
         finally:
             downstream.delete_and_wait(operator.BRANDED, within=30)
 
     @contextmanager
-    def _configured(self, gateway: Manifest) -> Iterator[None]:
-        before = operator.configure(self._launch, self._upstream, gateway)
+    def counting_quota(self) -> Iterator[None]:
+        """Let each object of a customer hold a claim of quota while a block runs; it is restarted for that.
+
+        In production another service makes the claims. Ours stands in for it; beside the real operator nobody does.
+        """
+        if not self.choice.is_reference:
+            yield
+            return
+        with self._configured(quota={"claims": True}):
+            yield
+
+    @contextmanager
+    def _configured(self, **sections: Manifest) -> Iterator[None]:
+        before = operator.configure(self._launch, self._upstream, **sections)
         try:
             yield
         finally:

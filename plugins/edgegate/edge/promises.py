@@ -7,7 +7,7 @@ from edgegate.clock import show_duration, wait_until
 from edgegate.clusters.plane import Manifest, conditions
 from edgegate.components.cert_manager import Issuer
 from edgegate.components.operator import error_page
-from edgegate.edge import Edge, proxy_watch, traces
+from edgegate.edge import Edge, proxy_watch, quota, traces
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.challenges import PREFIX
 from edgegate.edge.customer import Customer
@@ -172,6 +172,16 @@ class Promises:
         """Demand that nothing is left of a customer who has deleted everything, nor of his host names and zones."""
         left = traces.of_customer(customer, self._edge.dns.api, names)
         traces.must_vanish(self._gate, f"what was made for {customer}", left, self._limits.gone)
+
+    def hold_claims(self, customer: Customer, *proxies: HttpProxy) -> None:
+        """Demand that a customer's Gateways are those of these proxies, and that each of his objects holds its claim.
+
+        No other claim of quota may be there. Where nobody makes claims, that is noted.
+        """
+        if not self._edge.has("quota-claims"):
+            self._gate.note("nobody makes claims of quota here: that is another service's work, which the lab has not")
+            return
+        quota.must_match(self._gate, customer, {proxy.name for proxy in proxies}, self._limits.released)
 
     def report(
         self,

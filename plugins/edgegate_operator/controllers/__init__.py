@@ -13,6 +13,7 @@ from edgegate_operator.controllers import (
     gatewayclass,
     httpproxy,
     httproute,
+    quota,
     replicator,
     solver,
     trafficprotection,
@@ -44,6 +45,8 @@ def controllers_for(settings: Settings) -> tuple[Controller, ...]:
         found.append(solver.controller(settings))
     if settings.gateway.error_page.enabled:
         found.append(errorpage.controller(settings))
+    if settings.quota.claims:
+        found.append(quota.controller(settings))
     if settings.dns.pdns_url:
         pdns = PowerDns(settings.dns.pdns_url, settings.dns.pdns_key, settings.dns.pdns_key_file)
         agent = Agent(pdns)
