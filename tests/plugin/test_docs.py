@@ -1,4 +1,4 @@
-"""docs/report.md and docs/settings.md say what the code does."""
+"""README and docs say what the code does."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -40,6 +40,16 @@ def test_every_limit_is_described_with_its_value() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", (DOCS / "settings.md").read_text(), re.MULTILINE)
 
     assert dict(rows) == {name: f"{getattr(Limits(), name):g}" for name in Limits.names()}
+
+
+def test_every_gate_is_told_of() -> None:
+    """The README names the same gates as the scenarios, and docs say how each decides."""
+    root = DOCS.parent
+    marks = re.findall(r'edge_gate\("([\w-]+)"', "".join(file.read_text() for file in (root / "e2e").glob("*.py")))
+    table = (root / "README.md").read_text().partition("## Gates")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE)) == set(marks)
+    told = "".join(file.read_text() for file in DOCS.glob("*.md"))
+    assert [gate for gate in sorted(set(marks)) if f"`{gate}`" not in told] == []
 
 
 def test_every_limit_bounds_something() -> None:
