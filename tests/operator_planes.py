@@ -291,6 +291,8 @@ def cert_manager(plane: Plane) -> Neighbour:
         made = kinds.SECRET.named(obj["metadata"]["namespace"], obj["spec"]["secretName"], labels=labels)
         plane.apply(made | {"data": secret["data"]}, "cert-manager")
         plane.set_status(obj, {"conditions": [_condition("Ready", obj)]}, "cert-manager")
+        if plane.find(kinds.CERTIFICATE, *key_of(obj)) is None:  # deleted meanwhile: nobody would look at it again
+            plane.delete(kinds.SECRET, made["metadata"]["namespace"], made["metadata"]["name"])
 
     return Neighbour(plane, (kinds.CERTIFICATE, issue))
 
