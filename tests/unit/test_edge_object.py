@@ -122,6 +122,20 @@ def test_what_was_felled_on_purpose_is_no_trouble(held: Edge, lab: FakeLab, back
     assert (held.trouble(thorough=False) is None) == bool(parts)
 
 
+def test_what_cannot_be_started_again_is_trouble_for_all_that_follows(held: Edge, lab: FakeLab) -> None:
+    """Later tests would each wait for a part that was stopped, and stays so."""
+    late = NeverReady("powerdns ready", limit="30.00 s", last="401 Unauthorized")
+
+    def never(_: object) -> None:
+        raise late
+
+    lab.answers["restart"] = never
+    held.kill("powerdns")
+    with pytest.raises(NeverReady):
+        held.restart("powerdns")
+    assert held.trouble(thorough=False) is late
+
+
 def test_whoever_leaves_gives_the_lease_back(held: Edge, lab: FakeLab) -> None:
     lab.lease()
     with held:

@@ -51,6 +51,7 @@ class Edge:
         self.proxies = backend.proxies
         self.authority = backend.authority
         self._felled: set[str] = set()
+        self._not_back: EnvironmentFault | None = None
 
     @classmethod
     def open(
@@ -161,16 +162,20 @@ class Edge:
         return self.proxies.cold_restart(self.limits.cold_restart)
 
     def trouble(self, *, thorough: bool) -> EnvironmentFault | None:
-        """Return what has befallen the edge since its start, None while they are sound.
+        """Return what has befallen the edge since its start, None while it is sound; `thorough` asks what runs too.
 
-        Whatever a scenario felled on purpose does not count. `thorough` asks those that run too.
+        Whatever a scenario felled on purpose does not count, unless it could not be started again.
         """
-        return self.backend.trouble(self._felled, thorough=thorough)
+        return self._not_back or self.backend.trouble(self._felled, thorough=thorough)
 
     def restart(self, component: str) -> None:
         """Restart a component and return when it is ready again. Raises NotShown where that is refused."""
         self.backend.allow(backends.RESTART)
-        self.backend.restart(component)
+        try:
+            self.backend.restart(component)
+        except EnvironmentFault as fault:
+            self._not_back = fault
+            raise
         self._felled.discard(component)
 
     def kill(self, component: str) -> None:
@@ -243,11 +248,7 @@ class Edge:
     def http_proxy(
         self, customer: Customer, hostnames: Sequence[str] = (), *, name: str = "", backend: Backend | None = None
     ) -> HttpProxy:
-        """Return a proxy that does not exist yet; see `HttpProxy.create`.
-
-        Raises:
-            ForeignHostname: a host name is outside the lab's domains.
-        """
+        """Return a proxy that does not exist yet; see `HttpProxy.create`. Raises ForeignHostname."""
         own = name or f"p{secrets.token_hex(3)}"
         wish = Wish(f"{customer.namespace}/{own}", checked(hostnames), backend or self.backend.origin)
         trust = self.acme if self.has("acme") else Untrusted(self.backend.lacks("acme"))
