@@ -127,14 +127,27 @@ def test_an_attachment_is_shut_once_the_proxy_has_it() -> None:
     assert attachments(decided(seen(one, attached=attached(one)), faults.WAF_FAIL_OPEN)) == {name: True}
 
 
+def opened(ago: float, *policies: Obj, **form: Any) -> dict[str, Obj]:
+    """Return attachments that were opened some seconds ago, because they go."""
+    there = attached(*policies, opens=True, **form)
+    for one in there.values():
+        one["metadata"]["annotations"] = {firewallattachments.OPENED: str(NOW - ago)}
+    return there
+
+
 def test_an_attachment_is_open_before_it_goes() -> None:
     one, name = tpp("a"), "firewall-gateway-shop"
     backend = obj(kinds.BACKEND, firewallattachments.BACKEND_NAME, BELOW)
     disabled = tpp("a", mode="Disabled")
     assert attachments(decided(seen(attached=attached(one)))) == {name: True}
-    assert attachments(decided(seen(attached=attached(one, accepted="Unknown", opens=True)))) == {}
-    assert attachments(decided(seen(attached=attached(one, opens=True)))) == {name: None}
-    assert attachments(decided(seen(disabled, attached=attached(one, opens=True)))) == {name: None}
+    assert attachments(decided(seen(attached=attached(one, opens=True)))) == {name: True}
+    assert attachments(decided(seen(attached=opened(9, one, accepted="Unknown")))) == {}
+    waits = decided(seen(attached=opened(0.5, one)))
+    assert attachments(waits) == {}
+    assert waits.after == pytest.approx(1.5)
+    assert attachments(decided(seen(attached=opened(9, one)))) == {name: None}
+    assert attachments(decided(seen(disabled, attached=opened(9, one)))) == {name: None}
+    assert attachments(decided(seen(one, attached=opened(0.5, one)))) == {name: False}
     assert attachments(decided(seen(attached=attached(one)), faults.WAF_ATTACHED_SHUT)) == {name: None}
     assert attachments(decided(seen(attached=attached(one, accepted="False")))) == {name: None}
     orphan = tpp("a", target="gone")

@@ -120,6 +120,13 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         _defect("waf-gateway-first", "A Gateway's policy beats a route's", "route"),
         _defect("waf-newest-wins", "Of two policies the newest is carried out", "older"),
     ),
+    "waf-changes": (
+        _defect(
+            "waf-attached-shut", "The proxy begins and ends to ask the firewall in one step (#242)", "comes_and_goes"
+        ),
+        _defect("waf-route-swapped", "A route's attachment takes the place of its Gateway's", "beside"),
+        _defect("waf-gateway-let-go", "A Gateway's attachment goes although a route's policy needs it", "outlives"),
+    ),
     "waf-isolation": (
         _defect("waf-shared-by-name", "Policies of one name in two projects are one", "equal_names"),
         _defect("waf-has-frozen-by-one", "One policy with a bad directive keeps all from changing", "directive"),

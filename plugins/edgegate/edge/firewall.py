@@ -16,6 +16,7 @@ from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.customer import Customer
 from edgegate.edge.firewall_counts import Counts
 from edgegate.edge.http_proxy import Backend, HttpProxy
+from edgegate.edge.kept_visitor import KeptVisitor
 from edgegate.edge.ladder import seen_twice
 from edgegate.edge.operator import refused
 from edgegate.edge.placements import placements
@@ -230,6 +231,10 @@ class Firewall:
             name = f"attack on {proxy.name}"
             looks.append(Target(name, proxy.address, host, path=ATTACK, status=BLOCKED, every=CLOSE))
         return proxy_watch.right(gate, looks)
+
+    def visitor(self, gate: Gate, proxy: HttpProxy, host: str) -> KeptVisitor:
+        """Return a visitor who keeps his connection while a block runs, and must be served."""
+        return KeptVisitor(gate, proxy, host)
 
     def wait_detached(self, proxy: HttpProxy, within: float) -> None:
         """Return once Envoy Gateway is told of no firewall for any proxy of a customer. Raises NeverReady."""

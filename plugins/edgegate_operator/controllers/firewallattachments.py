@@ -7,14 +7,15 @@ Envoy Gateway 1.8.3 × Envoy 1.38.3, with a look every 18 ms: whenever one came 
 * What asks already is left alone. The firewall finds the policy by the name of the route, so a route needs no
   attachment beside its Gateway's, and one that is there stays for as long as some policy needs it.
 * One that comes or goes lets pass what the firewall cannot be asked about (`failOpen`): its policy is not in force yet,
-  or no more.
+  or no more. One that goes stays so for `SETTLE` seconds: connections that visitors keep have the old form until Envoy
+  closes them, with their next answer.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from edgegate_operator import conditions, faults, names
-from edgegate_operator.core.plan import Apply, Plane, Step, removal
+from edgegate_operator.core.plan import Apply, Plan, Plane, Step, removal
 from edgegate_operator.kinds import BACKEND, ENVOY_EXTENSION_POLICY, HTTP_ROUTE, TRAFFIC_PROTECTION_POLICY, Obj
 from edgegate_operator.settings import FirewallPlace, Settings
 
@@ -24,6 +25,10 @@ ATTRIBUTES = ["xds.route_name", "source.address", "request.protocol"]
 """What the firewall has to be told of a request: by the name of the route it finds the policy."""
 BODIES = "FullDuplexStreamed"
 """How bodies are sent to the firewall: it holds all parts until it has seen the last."""
+OPENED = "edgegate.dev/opened"
+"""Annotation of an attachment that goes: when it was opened, in Unix time."""
+SETTLE = 2.0
+"""Seconds; a connection that is in use was closed 0.3 s after the change at the latest."""
 _GATEWAY = "Gateway"
 
 Target = tuple[str, str]
@@ -96,15 +101,16 @@ def in_force(seen: Seen, target: Target, settings: Settings) -> bool:
     return bool(found) and all(one is not None and _is_open(one) is wanted and _accepted(one) for one in found)
 
 
-def steps(seen: Seen, wanted: Mapping[Target, str], settings: Settings) -> list[Step]:
+def plan(seen: Seen, wanted: Mapping[Target, str], settings: Settings, now: float) -> Plan:
     """Return what has to be done so that there are these attachments, each for a policy, and no others."""
-    done: list[Step] = [Apply(Plane.DOWN, _backend(seen, settings.firewall))] if wanted else []
-    done += [_coming(seen, target, policy, settings) for target, policy in sorted(wanted.items())]
-    going = [_going(seen, one, settings) for one in seen.attached.values() if target_of(one) not in wanted]
-    done += [step for step in going if step is not None]
+    steps: list[Step] = [Apply(Plane.DOWN, _backend(seen, settings.firewall))] if wanted else []
+    steps += [_coming(seen, target, policy, settings) for target, policy in sorted(wanted.items())]
+    going = [one for one in seen.attached.values() if target_of(one) not in wanted]
+    steps += [step for one in going for step in _going(seen, one, settings, now)]
     if not wanted and not going and seen.backend is not None:
-        done.append(removal(Plane.DOWN, seen.backend, BACKEND))
-    return done
+        steps.append(removal(Plane.DOWN, seen.backend, BACKEND))
+    left = [_opened(one) + SETTLE - now for one in going if _opened(one)]
+    return Plan(tuple(steps), after=max(0.1, min(left)) if left else None)
 
 
 def _coming(seen: Seen, target: Target, policy: str, settings: Settings) -> Step:
@@ -117,18 +123,31 @@ def _coming(seen: Seen, target: Target, policy: str, settings: Settings) -> Step
     return _attachment(seen, target, labels, opens=opens or settings.has(faults.WAF_FAIL_OPEN))
 
 
-def _going(seen: Seen, held: Obj, settings: Settings) -> Step | None:
-    """Let an attachment go: first it is open, and when the proxy has that it is taken away."""
+def _going(seen: Seen, held: Obj, settings: Settings, now: float) -> Iterator[Step]:
+    """Let an attachment go: first it is open, and when the proxy has that for a while it is taken away."""
     kind, name = target = target_of(held)
     orphan = name not in (seen.gateways if kind == _GATEWAY else seen.routes)
-    if orphan or _refused(held) or settings.has(faults.WAF_ATTACHED_SHUT):
-        return removal(Plane.DOWN, held, ENVOY_EXTENSION_POLICY)
-    if not _is_open(held):
-        return _attachment(seen, target, held["metadata"]["labels"], opens=True)
-    return removal(Plane.DOWN, held, ENVOY_EXTENSION_POLICY) if _accepted(held) else None
+    at_once = orphan or _refused(held) or settings.has(faults.WAF_ATTACHED_SHUT)
+    opened = _opened(held)
+    if at_once or (opened and _accepted(held) and now >= opened + SETTLE):
+        yield removal(Plane.DOWN, held, ENVOY_EXTENSION_POLICY)
+    elif not opened:
+        yield _attachment(seen, target, held["metadata"]["labels"], opens=True, annotations={OPENED: f"{now:.3f}"})
 
 
-def _attachment(seen: Seen, target: Target, labels: Mapping[str, str], *, opens: bool) -> Step:
+def _opened(held: Obj) -> float:
+    """Return when an attachment that goes was opened; 0 when it was not."""
+    return float((held["metadata"].get("annotations") or {}).get(OPENED, 0))
+
+
+def _attachment(
+    seen: Seen,
+    target: Target,
+    labels: Mapping[str, str],
+    *,
+    opens: bool,
+    annotations: Mapping[str, str] | None = None,
+) -> Step:
     """Return what makes the proxy send the requests of a target to the firewall."""
     reference = {"group": BACKEND.group, "kind": BACKEND.kind, "name": BACKEND_NAME}
     processor = {
@@ -142,7 +161,9 @@ def _attachment(seen: Seen, target: Target, labels: Mapping[str, str], *, opens:
         bodies = {"request": {"body": BODIES, "attributes": ATTRIBUTES}, "response": {"body": BODIES}}
         processor["processingMode"] = bodies
     ref = {"group": HTTP_ROUTE.group, "kind": target[0], "name": target[1]}
-    made = ENVOY_EXTENSION_POLICY.named(seen.space, name_of(target), labels=dict(labels))
+    # An empty map would be a change for the API server each time it is applied.
+    more = {"annotations": dict(annotations)} if annotations else {}
+    made = ENVOY_EXTENSION_POLICY.named(seen.space, name_of(target), labels=dict(labels), **more)
     return Apply(Plane.DOWN, made | {"spec": {"targetRefs": [ref], "extProc": [processor]}})
 
 

@@ -4,6 +4,8 @@ The firewall is told first: a request that it gets for a route without a policy 
 there before the first request comes, and a route that loses its policy keeps an empty one.
 """
 
+from dataclasses import replace
+
 from edgegate_operator import conditions, faults
 from edgegate_operator.controllers import firewallattachments as attachments
 from edgegate_operator.controllers.firewallattachments import Seen, Target
@@ -130,7 +132,8 @@ def decide(seen: Seen, told: dict[str, InForce], settings: Settings, now: float)
         for target in attachments.needed(seen, active, settings)
     }
     statuses = [_status(seen, policy, held, told, settings, now) for policy in seen.policies]
-    return Plan((*attachments.steps(seen, wanted, settings), *(status for status in statuses if status is not None)))
+    changes = attachments.plan(seen, wanted, settings, now)
+    return replace(changes, steps=(*changes.steps, *(status for status in statuses if status is not None)))
 
 
 def _borrower(seen: Seen, gateway: Target, active: Held) -> str:
