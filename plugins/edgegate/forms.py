@@ -41,6 +41,13 @@ def kubeconfig(origin: str, text: str) -> Path:
     return found
 
 
+def count(origin: str, text: str) -> int:
+    """Return how many of something."""
+    if not re.fullmatch(r"[1-4]", text):
+        raise BadSetting(origin, f"'{text}' cannot be meant. Accepted: a number from 1 to 4.")
+    return int(text)
+
+
 def word(origin: str, text: str) -> str:
     """Return a name of an object."""
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", text):

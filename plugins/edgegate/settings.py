@@ -70,6 +70,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gateway_class", "GatewayClass of an attached edge that has several", forms.word, "NAME"),
     Setting("origin_url", "Origin that an attached edge reaches, for HTTPProxies", forms.url, "URL"),
     Setting("allow", "What scenarios may do to an attached edge (repeatable)", forms.allowed, "NAME", Kind.WORDS),
+    Setting("nodes", "Nodes that the proxies run on, for the backend kind", forms.count, "NUMBER"),
     Setting("keep", "Keep the edge after the run; `edgegate down` ends it", forms.switch, kind=Kind.SWITCH),
     Setting(
         "reuse",
@@ -124,7 +125,7 @@ ATTACHED = ("downstream_kubeconfig", "upstream_kubeconfig", "gateway_class", "or
 """Rows that speak of an edge that somebody else runs."""
 OF_THE_REAL = ("dns_operator", "operator_crds")
 """Rows that the real operator needs, and ours has no use for."""
-IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", *OF_THE_REAL)
+IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", "nodes", *OF_THE_REAL)
 """Rows that say how an edge of ours is made."""
 
 
@@ -144,6 +145,8 @@ class Settings:
     """URL that an attached edge reaches; empty where there is none."""
     allow: tuple[str, ...] = ()
     """What scenarios may do to an attached edge although others use it."""
+    nodes: int = 1
+    """On how many nodes the proxies of an edge of kind run."""
     keep: bool = False
     """Whether the edge stays after the run."""
     reuse: Reuse = Reuse.AUTO
@@ -244,6 +247,11 @@ def _agree(settings: Settings, prefix: str) -> None:
         _refuse(settings, IN_A_LAB, "attach changes nothing of an edge that somebody else runs. Leave it out.")
         return
     _refuse(settings, ATTACHED, f"only {flags['backend']} attach has a use for it.")
+    if settings.replicas < settings.nodes:
+        few = f"{settings.nodes} nodes need as many proxies, because each hands its traffic to its own."
+        raise BadSetting(settings.origin("nodes"), f"{few} Raise {flags['replicas']}.")
+    if settings.backend == forms.HOST:
+        _refuse(settings, ("nodes",), f"only {flags['backend']} kind has a use for it.")
     if settings.operator == REFERENCE:
         _refuse(settings, OF_THE_REAL, "our operator needs none. Leave it out, or name nso:PATH.")
         return

@@ -307,5 +307,5 @@ def test_another_version_is_another_edge_but_not_always_another_base_state(
 
 def test_an_edge_of_code_that_has_changed_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = _digests(monkeypatch, tmp_path)
-    monkeypatch.setattr(opening, "_code", lambda *packages: "other")
+    monkeypatch.setattr(opening, "code_of", lambda *packages: "other")
     assert _digests(monkeypatch, tmp_path)[0] != made[0]

@@ -62,7 +62,7 @@ def test_kind_is_told_what_this_machine_needs() -> None:
     config = yaml.safe_load(wish.config())
     patches = [yaml.safe_load(patch) for patch in config["kubeadmConfigPatches"]]
     assert [node["role"] for node in config["nodes"]] == ["control-plane", "worker"]
-    assert config["networking"]["podSubnet"] == "10.90.7.0/24"
+    assert config["networking"]["podSubnet"] == "10.128.112.0/20"
     assert {"kind": "KubeletConfiguration", "failCgroupV1": False} in patches
     assert patches[0]["skipPhases"] == ["preflight", "addon/coredns"]
 

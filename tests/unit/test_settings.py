@@ -217,3 +217,14 @@ def test_an_attached_edge_is_not_made_otherwise(kubeconfig: str, flags: dict[str
 def test_names_and_urls_have_a_form(name: str, text: str) -> None:
     with pytest.raises(BadSetting, match="Accepted: "):
         resolve({name: text}, {}, {})
+
+
+def test_nodes_are_for_kind() -> None:
+    kind = resolve({"backend": "kind", "replicas": "2", "nodes": "2"}, {}, {})
+    assert (kind.replicas, kind.nodes) == (2, 2)
+    with pytest.raises(BadSetting, match=r"--edge-nodes: 2 nodes need as many proxies.*Raise --edge-replicas"):
+        resolve({"backend": "kind", "nodes": "2"}, {}, {})
+    with pytest.raises(BadSetting, match="--edge-nodes: only --edge-backend kind has a use for it"):
+        resolve({"replicas": "2", "nodes": "2"}, {}, {})
+    with pytest.raises(BadSetting, match=r"'9' cannot be meant\. Accepted: a number from 1 to 4"):
+        resolve({"backend": "kind", "nodes": "9"}, {}, {})

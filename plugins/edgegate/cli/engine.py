@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 from pathlib import Path
 
 from edgegate import arguments as table
@@ -19,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:
-    """Start or stop the engine; both can be called twice."""
+    """Start or stop the engine; both can be called twice. A shell evaluates what a start says."""
     from edgegate.kind.daemon import Daemon
 
     settings = table.from_arguments(args, os.environ)
@@ -32,5 +33,8 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     with talk.progress() as progress:
         engine = Store(settings.cache).ensure(pins, "docker-engine", pins.pin("docker-engine").default, progress)
     daemon.start(engine)
-    talk.result({"host": daemon.host}, f"export DOCKER_HOST={daemon.host}")
+    variables = {"DOCKER_HOST": daemon.host}
+    if shutil.which("docker") is None:
+        variables["PATH"] = f"{engine.binary('docker').parent}:{os.environ.get('PATH', os.defpath)}"
+    talk.result({"environment": variables}, "\n".join(f"export {key}={value}" for key, value in variables.items()))
     return EXIT_DONE

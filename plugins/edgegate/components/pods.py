@@ -17,6 +17,7 @@ _ROLE, _BINDING = Kind(_RBAC, "Role"), Kind(_RBAC, "RoleBinding")
 GATEWAY, DNS = envoy_gateway.NAME, "coredns"
 _TRUST = "edge-trust"
 """ConfigMap with the authorities that the edge's world trusts: the lab's alone."""
+_PROXY = {"app.kubernetes.io/component": "proxy"}
 _READ = ["get", "list", "watch"]
 _MAKE = ["create", "get", "list", "delete", "deletecollection", "patch", "watch"]
 
@@ -36,8 +37,12 @@ def envoy_proxy(version: str, replicas: int) -> Manifest:
     deployment["container"]["volumeMounts"] = [_mount_of_trust()]
     # Envoy Gateway lets the kubelet look every 10 s and 5 s; a gate that waits for a proxy would see little else.
     eager = {"periodSeconds": 1}
-    container = {"name": "envoy", "startupProbe": {**eager, "failureThreshold": 300}, "readinessProbe": eager}
-    template = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    looks = {"startupProbe": {**eager, "failureThreshold": 300}, "readinessProbe": eager}
+    containers = [{"name": name, **looks} for name in ("envoy", "shutdown-manager")]
+    # One proxy a node as far as there are nodes, because each node hands what comes to it to its own proxies.
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    deployment["pod"]["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": _PROXY}}]
+    template = {"spec": {"template": {"spec": {"containers": containers}}}}
     deployment["patch"] = {"type": "StrategicMerge", "value": template}
     return made
 

@@ -95,7 +95,7 @@ class Plan:
         artifacts = Store(settings.cache).ensure_all(pins, selection, (*PINS, *parts.pins), progress)
         files = sorted(artifact.path.name for artifact in artifacts.values())
         number = (f"{settings.replicas} proxies",) if settings.replicas > 1 else ()
-        made_of = fingerprint(*files, parts, parts.digest, _code(edgegate.components, edgegate.lab), *number)
+        made_of = fingerprint(*files, parts, parts.digest, code_of(edgegate.components, edgegate.lab), *number)
         return cls(settings, pins, selection, artifacts, made_of, parts)
 
     @property
@@ -108,7 +108,7 @@ class Plan:
         """Like the fingerprint, but of what the base state depends on: not the proxy's version, for instance."""
         relevant = ("kubernetes", "etcd", "envoy-gateway", "gateway-api", *self.parts.crd_pins)
         names = [self.artifacts[name].path.name for name in relevant]
-        return fingerprint(*names, self.parts.base_digest, _code(edgegate.components))
+        return fingerprint(*names, self.parts.base_digest, code_of(edgegate.components))
 
 
 Start = Callable[[Plan, str, Callable[[Took], None]], tuple[Launch, Planes, list[Took]]]
@@ -284,7 +284,7 @@ def _is_at(path: Path, file: IO[str]) -> bool:
         return False
 
 
-def _code(*packages: ModuleType) -> str:
+def code_of(*packages: ModuleType) -> str:
     """Return a digest of the code that decides what a lab looks like."""
     files = sorted(file for package in packages for file in Path(package.__path__[0]).rglob("*.py"))
     return fingerprint(*(file.read_text() for file in files))

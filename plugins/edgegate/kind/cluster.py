@@ -10,7 +10,7 @@ import yaml
 from edgegate import command
 from edgegate.clock import wait_until
 from edgegate.errors import ClusterNotGone, ClusterNotMade, CommandFailed, NeverReady
-from edgegate.kind.engine import Engine
+from edgegate.kind.engine import ROLE_LABEL, Engine
 from edgegate.kind.network import KindNet
 
 NAME_LABEL, ALIVE_LABEL = "edgegate.edge", "edgegate.alive"
@@ -132,6 +132,12 @@ class Clusters:
         (found,) = self.engine.inspect([f"{self.full_name(cluster)}-{node}"])
         address: str = found["NetworkSettings"]["Networks"][self.name]["IPAddress"]
         return address
+
+    def addresses(self, cluster: str, role: str) -> list[str]:
+        """Return the addresses of a cluster's nodes with a role, `worker` for instance, in the order of their names."""
+        found = self.engine.inspect(self.engine.containers(self.full_name(cluster)))
+        nodes = {node["Name"]: node for node in found if node["Config"]["Labels"].get(ROLE_LABEL) == role}
+        return [nodes[name]["NetworkSettings"]["Networks"][self.name]["IPAddress"] for name in sorted(nodes)]
 
     def running_image(self, cluster: str) -> str:
         """Return the id of the image that a cluster's first node really runs."""

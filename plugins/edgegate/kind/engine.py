@@ -15,6 +15,8 @@ from edgegate.errors import CommandFailed, EngineMissing, EngineSilent
 _ANSWERS_WITHIN = 10.0
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 """kind's own label on the containers of a cluster."""
+ROLE_LABEL = "io.x-k8s.kind.role"
+"""And on each what it is: `control-plane` or `worker`."""
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ class KindNet:
 
     @property
     def pods(self) -> str:
-        """The pods of the downstream cluster; each node has a quarter of it."""
-        return f"10.90.{self.n}.0/24"
+        """The pods of the downstream cluster; each node has a sixteenth of it."""
+        return f"10.{128 + self.n // 16}.{self.n % 16 * 16}.0/20"
 
     @property
     def services(self) -> str:
@@ -48,11 +48,6 @@ class KindNet:
         return f"10.91.{self.n}.10"
 
     @property
-    def routed(self) -> tuple[str, ...]:
-        """What the machine reaches by way of the downstream cluster's first node."""
-        return self.pods, self.services, self.balancers
-
-    @property
     def node_bits(self) -> int:
         """Length of the prefix of one node's pods."""
-        return 26
+        return 24

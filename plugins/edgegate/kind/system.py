@@ -48,7 +48,6 @@ for verb in "" -save -restore; do ln -sf "$3$verb" "/usr/sbin/$2$verb"; done
 
 # A pod that starts before kube-proxy has written its rules sends its first packets to a service address that nothing
 # translates yet; connection tracking remembers that, and CoreDNS hung for 30 s. So pods have to wait for kube-proxy.
-# The same script gives the node the routes to the other nodes' pods, which kind's default CNI would.
 _NETWORK = """#!/bin/bash
 kubectl() { /usr/bin/kubectl --kubeconfig=/etc/kubernetes/kubelet.conf "$@"; }
 healthy() {
@@ -58,13 +57,6 @@ healthy() {
 until healthy 2>/dev/null; do sleep .2; done
 until range=$(kubectl get node "$(hostname)" -o 'jsonpath={.spec.podCIDR}') && [ -n "$range" ]; do sleep .2; done
 sed "s#POD_RANGE#$range#" POD_CNI > /run/pods.conflist && mv /run/pods.conflist /etc/cni/net.d/10-pods.conflist
-while true; do
-  kubectl get nodes -o 'jsonpath={range .items[*]}{.spec.podCIDR}{" "}{.status.addresses[0].address}{"\\n"}{end}' |
-    while read -r others address; do
-      [ "$others" = "$range" ] || [ -z "$address" ] || ip route replace "$others" via "$address"
-    done
-  sleep 5
-done
 """.replace("POD_CNI", POD_CNI)
 
 _STORAGE = """apiVersion: storage.k8s.io/v1
@@ -78,7 +70,6 @@ _UNIT = """[Unit]
 Description=pods get a network once kube-proxy is healthy
 [Service]
 ExecStart=/usr/local/bin/pod-network
-Restart=on-failure
 [Install]
 WantedBy=multi-user.target
 """

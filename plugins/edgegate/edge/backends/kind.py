@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import edgegate.edge.backends
+import edgegate.kind
 from edgegate.artifacts import Progress, Store
 from edgegate.clusters.kinds import DEPLOYMENT, POD, Ref
 from edgegate.clusters.plane import ControlPlane
@@ -17,7 +19,7 @@ from edgegate.edge.backends import kind_start
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
 from edgegate.edge.backends.pod_log import PodLog
-from edgegate.edge.opening import Opened, Plan, open_edge
+from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.versions import running_versions
 from edgegate.errors import EnvironmentFault, NotShown, PartLost
@@ -163,7 +165,9 @@ def open_backend(
         preflight.check(engine, root=False)
     plan = Plan.make(settings, progress, more_parts=more_parts)
     further = Store(settings.cache).ensure_all(plan.pins, plan.selection, NODE_PINS, progress)
-    made_of = fingerprint(plan.fingerprint, "kind", *sorted(one.path.name for one in further.values()))
+    files = sorted(one.path.name for one in further.values())
+    size = f"{settings.nodes} nodes"
+    made_of = fingerprint(plan.fingerprint, "kind", size, *files, code_of(edgegate.kind, edgegate.edge.backends))
     plan = replace(plan, artifacts={**plan.artifacts, **further}, fingerprint=made_of)
     opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress))
     return KindBackend(plan, opened, engine)

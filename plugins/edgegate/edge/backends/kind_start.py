@@ -11,7 +11,8 @@ from typing import Self
 
 from edgegate import command
 from edgegate.artifacts import Artifact, Progress
-from edgegate.clusters.kinds import DEPLOYMENT, Ref
+from edgegate.clock import wait_until
+from edgegate.clusters.kinds import DEPLOYMENT, NODE, Ref
 from edgegate.components import envoy_gateway, pods
 from edgegate.components.base_state import apply_crds, crds
 from edgegate.components.bring_up import Planes, fallen, last_of_each, planes
@@ -32,7 +33,6 @@ from edgegate.lab import Lab
 
 _ALIVE = "alive"
 """The lab's file that launcher and supervisor hold locked: while they live, the clusters are in use."""
-WORKERS = 0
 _WITHIN = 300.0
 """Seconds in which all of it must be there, unless the user's limit is longer; measured: docs/measurements.md."""
 
@@ -185,14 +185,38 @@ class _Graph:
         clusters, net = self.edge.clusters, self.edge.net
         wish = Wish(clusters.full_name(plane.name), self.images[0].tags[0], self.facts.cgroups)
         if plane is DOWNSTREAM:
-            wish = replace(wish, pods=net.pods, services=net.services, node_bits=net.node_bits, workers=WORKERS)
+            wish = replace(wish, pods=net.pods, services=net.services, node_bits=net.node_bits, workers=self._workers)
         clusters.create(plane.name, wish)
 
+    @property
+    def _workers(self) -> int:
+        """Nodes beside the control plane's; one node is both."""
+        nodes = self.plan.settings.nodes
+        return nodes if nodes > 1 else 0
+
     def _route(self) -> None:
-        """Let this machine, and by it the lab, reach pods, services and load balancers by way of the first node."""
-        node = self.edge.clusters.address(DOWNSTREAM.name)
-        for subnet in self.edge.net.routed:
-            command.run(["ip", "route", "replace", subnet, "via", node])
+        """Let this machine, and by it the lab, reach pods, services and load balancers by way of the nodes."""
+        clusters, net = self.edge.clusters, self.edge.net
+        nodes = wait_until("nodes have ranges of pods", self._nodes, deadline=30.0, every=0.1)
+        for container, (pods_there, address) in nodes.items():
+            command.run(["ip", "route", "replace", pods_there, "via", address])
+            for others, there in nodes.values():
+                if there != address:
+                    clusters.engine.run("exec", container, "ip", "route", "replace", others, "via", there)
+        first = clusters.address(DOWNSTREAM.name)
+        command.run(["ip", "route", "replace", net.services, "via", first])
+        # The Service keeps to the node that a packet comes to, so it has to come to one that runs a proxy.
+        with_proxies = clusters.addresses(DOWNSTREAM.name, "worker") or [first]
+        hops = [word for node in with_proxies for word in ("nexthop", "via", node)]
+        command.run(["ip", "route", "replace", net.balancers, *(hops if len(with_proxies) > 1 else hops[1:])])
+
+    def _nodes(self) -> dict[str, tuple[str, str]]:
+        """Return each node of the edge cluster with the range of its pods and its address; empty until all have one."""
+        found = {
+            node["metadata"]["name"]: (node["spec"].get("podCIDR", ""), node["status"]["addresses"][0]["address"])
+            for node in self.both.downstream.list(NODE)
+        }
+        return found if all(there for there, _ in found.values()) else {}
 
     def _verify(self) -> None:
         """See that the nodes run the image that was made. Raises DigestMismatch."""
