@@ -115,3 +115,10 @@ def test_only_what_a_dead_edge_left_is_removed(tmp_path: Path) -> None:
 def test_an_edge_whose_folder_is_gone_is_dead(tmp_path: Path) -> None:
     assert leftovers.is_dead(tmp_path / "nowhere" / "alive")
     assert leftovers.is_dead(Path())
+
+
+def test_a_cluster_of_ours_without_its_network_is_removed_and_others_stay() -> None:
+    clusters = {"edgegate-0a1b2c-upstream": ["1"], "kind": ["2"], "edgegate-mine": ["3"]}
+    docker = Docker([], clusters)
+    assert leftovers.reap(FakeEngine(docker)) == ["edgegate-0a1b2c"]
+    assert [words for words in docker.told if words[0] == "rm"] == [("rm", "--force", "--volumes", "1")]

@@ -80,11 +80,16 @@ def run_step(
     return Completed(argv=tuple(argv), status=status, stdout=stdout, stderr="" if on_line else written)
 
 
+def tied(argv: Sequence[str]) -> list[str]:
+    """Return the words that run a command and kill it when the thread that has started it dies."""
+    return [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *argv]
+
+
 def _start(
     argv: Sequence[str], env: Mapping[str, str], cwd: Path, stdout: IO[str] | int, stderr: IO[str] | int
 ) -> _Child:
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *argv],
+        tied(argv),
         env=env,
         cwd=cwd,
         stdin=subprocess.DEVNULL,

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from edgegate import command
+from edgegate.artifacts.process import tied
 from edgegate.clock import wait_until
 from edgegate.errors import ClusterNotGone, ClusterNotMade, CommandFailed, NeverReady
 from edgegate.kind.engine import ROLE_LABEL, Engine
@@ -107,7 +108,8 @@ class Clusters:
             "--kubeconfig", str(self._kubeconfig(cluster)), "--verbosity", "1", "--retain",
         ]  # fmt: skip
         try:
-            done = command.run(words, env=self._environment(), timeout=_CREATE_WITHIN)
+            # A kind that outlives us would go on making what the next start has just removed.
+            done = command.run(tied(words), env=self._environment(), timeout=_CREATE_WITHIN)
         except CommandFailed as failed:
             log.write_text(failed.output + self._told(wish.name))
             self.delete(cluster)

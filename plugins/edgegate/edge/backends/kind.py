@@ -22,8 +22,8 @@ from edgegate.edge.backends.pod_log import PodLog
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.versions import running_versions
-from edgegate.errors import EnvironmentFault, NotShown, PartLost
-from edgegate.kind import preflight
+from edgegate.errors import EnvironmentFault, LabGone, NotShown, PartLost
+from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS
 from edgegate.records import Versions
@@ -45,12 +45,22 @@ class KindBackend(HostBackend):
 
     def close(self) -> None:
         """Leave it; the last one to leave deletes the clusters and ends the lab, unless it is kept."""
-        holders, kept = self.lab.leases()
-        if holders > 1 or kept:
-            self.lab.release()
+        if not self.folder.exists():  # the lab has ended, and another start has cleared its folder away
+            leftovers.reap(self.edge.clusters.engine)
             return
-        remove(self.edge)
-        self.lab.down()
+        with self.alone():
+            if self._is_last():
+                remove(self.edge)
+                self.lab.down()
+            self.lab.release()
+
+    def _is_last(self) -> bool:
+        """Tell whether nobody else uses it and it is not kept; a lab that has ended has no users any more."""
+        try:
+            holders, kept = self.lab.leases()
+        except LabGone:
+            return True
+        return holders <= 1 and not kept
 
     def log_of(self, proxy: Proxy) -> PodLog:
         """Return what the kubelet has of a proxy's Envoy."""
