@@ -209,7 +209,9 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
 
         def more(both: Planes) -> list[Step]:
             wanted = plan.settings.replicas
-            proxies = [Step("replicas", partial(scale, both.downstream, wanted), needs=("base",))] if wanted > 1 else []
+            proxies = (
+                [Step("replicas", partial(scale, both.downstream, wanted), needs=("accepted",))] if wanted > 1 else []
+            )
             own = sentinel.steps(launch, both, replicas=wanted)
             return [*proxies, *own, *plan.parts.steps(launch, both)]
 
