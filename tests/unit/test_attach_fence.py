@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 
 from edgegate.clusters.kinds import GATEWAY, GATEWAY_CLASS, NAMESPACE, POD, SECRET, Ref
 from edgegate.edge.backends.attach.fence import AbsentPlane, Fence, FencedPlane
@@ -66,6 +67,15 @@ def test_nothing_is_sent_that_would_change_what_is_theirs(api: tuple[KubeApi, Fe
     with pytest.raises(NotAllowed):
         plane.create(ref.manifest())
     assert [one for one in served.requests() if not one.startswith("GET")] == []
+
+
+def test_the_official_client_is_fenced_too(api: tuple[KubeApi, FencedPlane]) -> None:
+    served, plane = api
+    with pytest.raises(NotAllowed):
+        CoreV1Api(plane.client).delete_namespaced_secret("keys", "theirs")
+    with pytest.raises(NotAllowed, match="without the run's mark"):
+        CoreV1Api(plane.client).create_namespace(V1Namespace(metadata=V1ObjectMeta(name="mine")))
+    assert served.asked == []
 
 
 def test_it_may_be_read(api: tuple[KubeApi, FencedPlane]) -> None:

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import urllib3
 from kubernetes import client, dynamic
 
 from edgegate.clusters.kinds import NAMESPACE, Ref
@@ -38,6 +37,8 @@ class Fence:
         """Raise NotAllowed for a change of anything else."""
         if method in _READS or path.startswith(_ASKS):
             return
+        if (method, path) == ("POST", _NAMESPACES):
+            raise NotAllowed("to create a namespace without the run's mark")
         inside = _INSIDE.match(path)
         if inside is None:
             if OBJECTS not in self.allow:
@@ -69,6 +70,19 @@ class FencedPlane(ControlPlane):
         self.fence, self._mark, self._folder = fence, mark, folder
 
     @cached_property
+    def client(self) -> client.ApiClient:
+        """The official client. It sends nothing that the fence does not let through, whoever calls it."""
+        made = super().client
+        send, host = made.call_api, made.configuration.host
+
+        def checked(method: str, url: str, *words: Any, **more: Any) -> Any:
+            self.fence.check(method, url.removeprefix(host).partition("?")[0])
+            return send(method, url, *words, **more)
+
+        made.call_api = checked  # type: ignore[method-assign]
+        return made
+
+    @cached_property
     def dynamic(self) -> dynamic.DynamicClient:
         """The official dynamic client; nothing is written beside the user's kubeconfig."""
         return dynamic.DynamicClient(self.client, cache_file=str(self._folder / f"{self.name}.discovery"))
@@ -91,14 +105,6 @@ class FencedPlane(ControlPlane):
         # So does an operator call the namespace that it makes for this one on the edge cluster.
         self.fence.made.add(below(stored))
         return stored
-
-    def send(self, method: str, path: str, **more: Any) -> urllib3.BaseHTTPResponse:
-        """Send one request, if it may be sent. Raises NotAllowed before anything is sent."""
-        if method == "POST" and path == _NAMESPACES:
-            name = str(more["body"]["metadata"]["name"])
-            raise NotAllowed(f"creating {Ref(NAMESPACE, name)} without the run's mark")
-        self.fence.check(method, path)
-        return super().send(method, path, **more)
 
 
 class AbsentPlane(ControlPlane):
