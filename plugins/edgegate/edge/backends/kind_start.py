@@ -11,6 +11,7 @@ from typing import Self
 
 from edgegate import command
 from edgegate.artifacts import Artifact, Progress
+from edgegate.artifacts.lock import locked
 from edgegate.clock import wait_until
 from edgegate.clusters.kinds import DEPLOYMENT, NODE, Ref
 from edgegate.components import envoy_gateway, pods
@@ -73,9 +74,11 @@ def prepare(plan: Plan, engine: Engine, progress: Progress) -> tuple[Facts, list
     node = images.node()
     pods_run = [pin for pin in COMPONENT_PINS if pin in plan.artifacts]
     found = [node, *(images.component(pin, tags(plan.pins, plan.artifacts[pin])) for pin in pods_run)]
-    if engine.image_id(node.tags[0]) != node.id:
-        progress.step("image node", "loading into the engine")
-        engine.load(node.path)
+    # One after the other: two starts would read the same 0.8 GB at once.
+    with locked(plan.settings.cache / "locks" / "kind-load.lock", lambda pid: None):
+        if engine.image_id(node.tags[0]) != node.id:
+            progress.step("image node", "loading into the engine")
+            engine.load(node.path)
     return facts, found
 
 
