@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,15 +72,19 @@ class Daemon:
         command.run(["ip", "addr", "replace", _BRIDGE_ADDRESS, "dev", BRIDGE])
         command.run(["ip", "link", "set", BRIDGE, "up"])
         words, environment = self._words(engine), self._environment(engine)
-        with (self.folder / "log").open("ab") as log:
-            running = subprocess.Popen(
-                words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        files = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(self.folder / "log"), flags, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        # It outlives us, which an object of `subprocess` would complain about.
+        pid = os.posix_spawn(words[0], words, environment, file_actions=files, setsid=True)
         wait_until(
             "our Docker engine answers",
             lambda: self._answers(engine),
             deadline=_ANSWERS_WITHIN,
-            failed=lambda: self._ended(words, running),
+            failed=lambda: self._ended(words, pid),
             every=0.1,
         )
 
@@ -130,12 +133,12 @@ class Daemon:
         environment = {"PATH": os.defpath, "HOME": str(self.folder), "DOCKER_HOST": self.host, **engine.env}
         return command.run([str(engine.binary("docker")), "version"], env=environment, check=False).status == 0
 
-    def _ended(self, words: list[str], running: "subprocess.Popen[bytes]") -> CommandFailed | None:
-        status = running.poll()
-        if status is None:
+    def _ended(self, words: list[str], pid: int) -> CommandFailed | None:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if not ended:
             return None
         tail = (self.folder / "log").read_text(errors="replace")[-3000:]
-        return CommandFailed(words, status=status, output=tail)
+        return CommandFailed(words, status=os.waitstatus_to_exitcode(status), output=tail)
 
     def stop(self, *, keep_data: bool = False) -> None:
         """Stop it, with every container that it runs, and put back what was changed; nothing runs: nothing happens."""
