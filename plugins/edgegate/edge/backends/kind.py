@@ -18,11 +18,12 @@ from edgegate.components.soundness import lost
 from edgegate.edge.backends import kind_start
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
+from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
 from edgegate.edge.backends.pod_log import PodLog
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.versions import running_versions
-from edgegate.errors import EnvironmentFault, LabGone, NotShown, PartLost
+from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, NotShown, PartLost
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS
@@ -113,9 +114,13 @@ class KindBackend(HostBackend):
         raise NotShown(f"the backend 'kind' has one project; '{name}' would need a further cluster")
 
     def trouble(self, felled: set[str], *, thorough: bool) -> EnvironmentFault | None:
-        """Return what has befallen the lab's processes or a node."""
+        """Return what has befallen the lab's processes, a container under test, or a node."""
         if (found := lost(self.lab, felled, thorough=thorough)) is not None or not thorough:
             return found
+        name, limit = out_of_memory(self.planes.downstream, envoy_gateway.NAMESPACE_NAME)
+        if name:
+            what = f"was killed because it wanted more memory than {limit}"
+            return CrashedUnderTest(name, what=what, log=self.folder / "logs", tail="")
         clusters = self.edge.clusters
         for plane in ("upstream", "downstream"):
             containers = clusters.engine.containers(clusters.full_name(plane))
@@ -138,7 +143,7 @@ class KindBackend(HostBackend):
         return Versions(dict(sorted(found.items())))
 
     def tells(self) -> Mapping[str, Callable[[], str]]:
-        """Return what the lab tells, and each node's own log."""
+        """Return what the lab tells, each node's own log, and what the containers use."""
         engine = self.edge.clusters.engine
 
         def journal(node: str) -> str:
@@ -146,7 +151,8 @@ class KindBackend(HostBackend):
             return engine.run(*words, check=False).stdout
 
         nodes = {f"node-{node[:12]}.txt": partial(journal, node) for node in self._nodes()}
-        return {**super().tells(), **nodes}
+        used = {"usage.txt": lambda: told(usage(self.planes.downstream))}
+        return {**super().tells(), **nodes, **used}
 
 
 def remove(edge: KindEdge) -> None:
