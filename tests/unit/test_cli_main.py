@@ -47,6 +47,14 @@ def test_help_names_every_command(capsys: Captured) -> None:
     assert [name for name, summary in COMMANDS.items() if name not in said or summary not in said] == []
 
 
+def test_whoever_names_no_command_is_told_them(capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main([])
+    said = capsys.readouterr()
+    assert (raised.value.code, said.out) == (2, "")
+    assert [name for name, summary in COMMANDS.items() if f"  {name} " not in said.err or summary not in said.err] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_a_json_form(name: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as raised:

@@ -42,6 +42,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and end."""
         self.print_usage(sys.stderr)
+        if self.prog == "edgegate":  # whoever names no command, or one that there is not, does not know them yet
+            sys.stderr.writelines(f"  {name:<10} {summary}\n" for name, summary in COMMANDS.items())
         self.talk.error(UsageFault(message))
         self.exit(EXIT_USAGE)
 
