@@ -11,8 +11,9 @@ import edgegate.kind
 from edgegate.artifacts import Progress, Store
 from edgegate.clusters.kinds import DEPLOYMENT, POD, Ref
 from edgegate.clusters.plane import ControlPlane
-from edgegate.components import envoy_gateway, pods
-from edgegate.components.base_state import fingerprint
+from edgegate.components import control_plane, envoy_gateway, etcd, pods
+from edgegate.components.base_state import apply_crds, crds, fingerprint
+from edgegate.components.bring_up import last_of_each, plane_of
 from edgegate.components.graph import Took
 from edgegate.components.soundness import lost
 from edgegate.edge.backends import kind_start
@@ -23,7 +24,7 @@ from edgegate.edge.backends.pod_log import PodLog
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.versions import running_versions
-from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, NotShown, PartLost
+from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS
@@ -110,8 +111,25 @@ class KindBackend(HostBackend):
         return clusters.engine.containers(clusters.full_name("downstream"))
 
     def project(self, name: str) -> ControlPlane:
-        """Refuse: each further project would be a cluster of its own."""
-        raise NotShown(f"the backend 'kind' has one project; '{name}' would need a further cluster")
+        """Return the control plane of a further project: an API server in the lab, as a cluster would be 400 MiB."""
+        launch = replace(self.opened.launch, elsewhere=False)
+        with self.alone():
+            running = {status.name for status in self.lab.status()}
+            plane = control_plane.project(name, index=sum(one.startswith("kube-apiserver-") for one in running))
+            if f"kube-apiserver-{name}" not in running:
+                if etcd.NAME not in running:
+                    self.lab.start(etcd.spec(launch))
+                self.lab.start(control_plane.api_server(launch, plane))
+                self.lab.start(control_plane.controller_manager(launch, plane))
+                self._fill(plane_of(launch, plane))
+        return ControlPlane(name, self.folder / f"{name}.kubeconfig")
+
+    def _fill(self, plane: ControlPlane) -> None:
+        """Give a project what every project has: CRDs and the operator's objects."""
+        gateway_api, gateway = (self.plan.artifacts[name] for name in ("gateway-api", "envoy-gateway"))
+        additions = self.plan.parts.additions(self.plan.artifacts)
+        apply_crds(plane, last_of_each(*crds(gateway_api, gateway), *additions.upstream))
+        plane.apply(*additions.objects)
 
     def trouble(self, felled: set[str], *, thorough: bool) -> EnvironmentFault | None:
         """Return what has befallen the lab's processes, a container under test, or a node."""
