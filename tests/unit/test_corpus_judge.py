@@ -1,6 +1,8 @@
 """Requests are written as the corpus has them, and what comes back is judged."""
 
 import json
+import socket
+import threading
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -16,7 +18,7 @@ from edgegate.corpus.ignores import Ignore
 from edgegate.corpus.judge import case_verdict, rule_faults, verdict_faults
 from edgegate.corpus.result import Change, Outcome, Result, changes
 from edgegate.corpus.run import Seen
-from edgegate.corpus.wire import encode
+from edgegate.corpus.wire import encode, exchange
 
 
 def _case(*expected: Expected) -> Case:
@@ -162,3 +164,25 @@ def test_a_door_without_a_firewall() -> None:
     assert "typed_per_filter_config" in routes["enforce"]
     assert "typed_per_filter_config" not in routes["none"]
     assert all(one["http_filters"][0]["disabled"] for one in managers.values())
+
+
+def test_the_answer_to_head_ends_with_its_headers(tmp_path: Path) -> None:
+    """Even where it announces chunks, and the connection stays open."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "door"))
+        server.listen()
+        ended = threading.Event()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+                ended.wait(5)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        answer = exchange(tmp_path / "door", b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n", within=4)
+        ended.set()
+        thread.join()
+    assert (answer.status, answer.error) == (200, "")

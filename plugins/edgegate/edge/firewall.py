@@ -234,7 +234,7 @@ class Firewall:
 
     def visitor(self, gate: Gate, proxy: HttpProxy, host: str) -> KeptVisitor:
         """Return a visitor who keeps his connection while a block runs, and must be served."""
-        return KeptVisitor(gate, proxy, host)
+        return KeptVisitor.of(gate, proxy, host)
 
     def wait_detached(self, proxy: HttpProxy, within: float) -> None:
         """Return once Envoy Gateway is told of no firewall for any proxy of a customer. Raises NeverReady."""

@@ -19,14 +19,18 @@ class KeptVisitor:
     is a race, and browsers ask again.
     """
 
-    def __init__(self, gate: Gate, proxy: HttpProxy, host: str) -> None:
-        """Ask for nothing yet."""
-        self._gate, self._name = gate, f"{proxy.name} http://{host} (kept connection)"
-        self._probe = HttpProbe(proxy.address, host, keep_alive=True)
+    def __init__(self, gate: Gate, name: str, probe: HttpProbe) -> None:
+        """Ask for nothing yet. `name` is what the gate calls it; `probe` keeps its connections."""
+        self._gate, self._name, self._probe = gate, f"{name} (kept connection)", probe
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._ask, name="edgegate-visitor", daemon=True)
         self._asked = 0
         self._wrong: list[Answer] = []
+
+    @classmethod
+    def of(cls, gate: Gate, proxy: HttpProxy, host: str) -> Self:
+        """Return a visitor of one of a proxy's host names."""
+        return cls(gate, f"{proxy.name} http://{host}", HttpProbe(proxy.address, host, keep_alive=True))
 
     def __enter__(self) -> Self:
         """Begin to ask."""
