@@ -195,6 +195,7 @@ def open_backend(
         EnvironmentFault: the edge could not be brought up; KindFault: this machine cannot run kind clusters.
     """
     engine = Engine.find()
+    engine.facts()  # also where an edge is used again: its nodes are there only as long as the engine
     if os.geteuid() != 0:
         preflight.check(engine, root=False)
     plan = Plan.make(settings, progress, more_parts=more_parts)
@@ -204,4 +205,8 @@ def open_backend(
     made_of = fingerprint(plan.fingerprint, "kind", size, *files, code_of(edgegate.kind, edgegate.edge.backends))
     plan = replace(plan, artifacts={**plan.artifacts, **further}, fingerprint=made_of)
     opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress))
-    return KindBackend(plan, opened, engine)
+    backend = KindBackend(plan, opened, engine)
+    # One that is used again may have lost a node meanwhile, as when its engine was restarted.
+    if not opened.steps and (trouble := backend.trouble(set(), thorough=True)):
+        raise trouble
+    return backend
