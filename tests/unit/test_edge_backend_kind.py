@@ -1,0 +1,84 @@
+"""The kind backend: who deletes the clusters, and what a lost node looks like."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from edgegate.clusters.plane import ControlPlane
+from edgegate.edge.backends import kind
+from edgegate.edge.backends.kind import KindBackend
+from edgegate.errors import LabGone, PartLost
+from edgegate.kind import leftovers
+
+
+class Lab:
+    """A lab with a number of users."""
+
+    def __init__(self, folder: Path, users: int, *, kept: bool = False) -> None:
+        self.folder, self.users, self.kept = folder, users, kept
+        self.told: list[str] = []
+
+    def leases(self) -> tuple[int, bool]:
+        if self.users == 0:
+            raise LabGone("x", folder=self.folder, last="its supervisor has ended")
+        return self.users, self.kept
+
+    def down(self) -> None:
+        self.told.append("down")
+
+    def release(self) -> None:
+        self.told.append("release")
+
+
+class Engine:
+    """An engine whose nodes run, or have ended."""
+
+    def __init__(self, *, running: bool = True) -> None:
+        self.running = running
+
+    def containers(self, cluster: str) -> list[str]:
+        return [cluster]
+
+    def inspect(self, names: list[str]) -> list[dict[str, Any]]:
+        return [{"Name": f"/{name}", "State": {"Running": self.running, "ExitCode": 137}} for name in names]
+
+
+def _backend(lab: Lab, engine: Engine | None = None) -> KindBackend:
+    made = object.__new__(KindBackend)
+    clusters = SimpleNamespace(engine=engine or Engine(), full_name=lambda name: f"edgegate-ab-{name}")
+    planes = SimpleNamespace(downstream=ControlPlane("downstream", lab.folder / "none"))
+    vars(made).update(lab=lab, folder=lab.folder, edge=SimpleNamespace(clusters=clusters), planes=planes)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("users", "kept", "deletes"), [(1, False, True), (2, False, False), (1, True, False), (0, False, True)]
+)
+def test_the_last_user_deletes_what_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: int, kept: bool, deletes: bool
+) -> None:
+    removed: list[object] = []
+    monkeypatch.setattr(kind, "remove", removed.append)
+    lab = Lab(tmp_path, users, kept=kept)
+    _backend(lab).close()
+    assert bool(removed) == deletes
+    assert lab.told == (["down", "release"] if deletes else ["release"])
+
+
+def test_what_a_lab_left_that_others_cleared_away_is_reaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reaped: list[object] = []
+    monkeypatch.setattr(leftovers, "reap", reaped.append)
+    _backend(Lab(tmp_path / "gone", 0)).close()
+    assert len(reaped) == 1
+
+
+def test_a_node_that_has_ended_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind, "lost", lambda lab, felled, thorough: None)
+    monkeypatch.setattr(kind, "out_of_memory", lambda plane, namespace: ("", ""))
+    found = _backend(Lab(tmp_path, 1), Engine(running=False)).trouble(set(), thorough=True)
+    assert isinstance(found, PartLost)
+    assert found.name == "edgegate-ab-upstream"
+    assert "ended with status 137" in str(found)
+    assert _backend(Lab(tmp_path, 1)).trouble(set(), thorough=True) is None
