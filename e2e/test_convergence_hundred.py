@@ -12,8 +12,8 @@ pytestmark = [
     pytest.mark.timeout(400),
 ]
 
-PROXIES = 5
-"""The fewest of which a median tells something; so many before the crowd comes, and so many with it."""
+PROXIES = 9
+"""So many before the crowd comes, and so many with it. Of five a median jumps."""
 
 
 def test_growth_with_a_hundred(
@@ -31,13 +31,15 @@ def test_growth_with_a_hundred(
     many = [zone.host(f"many{number}") for number in range(PROXIES)]
     with edge.operator.sharing_certificate(customer):
         with edge.convergence(customer, [*few, *many]) as watching:
-            for host in few:
+            for number, host in enumerate(few):
+                watching.spread(number, PROXIES)
                 watching.begin(http_proxy(host))
                 watching.wait(edge.limits.converged, host)
             others = crowd(edge_slo.growth.subjects - PROXIES)
             with gate.must(Source.STATUS, f"{len(others)} other proxies", "programmed, with certificates"):
                 others.wait_settled(edge.limits.settled)
-            for host in many:
+            for number, host in enumerate(many):
+                watching.spread(number, PROXIES)
                 watching.begin(http_proxy(host))
                 watching.wait(edge.limits.converged, host)
         watching.judge_growth(gate, few, many, edge_slo.growth)

@@ -32,6 +32,8 @@ PRESENTED = "Presented"
 """Reason of the event by which cert-manager says that the answer to a challenge is in place."""
 MOST_COST = 0.15
 """Share of one processor that looking may take: more, and the clocks say as much about the probes as about the edge."""
+TICK = 1.0
+"""Seconds after which cert-manager schedules challenges again (`runScheduler` in its controller for challenges)."""
 HOSTNAME = "dns.datumapis.com/hostname"
 """Annotation of a DNSRecordSet that an operator made: the host name."""
 
@@ -112,6 +114,14 @@ class Convergence:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Stop to watch."""
         self._observers.__exit__(kind, error, at)
+
+    def spread(self, subject: int, subjects: int) -> None:
+        """Return at a moment of its own for each of several subjects, so that together they meet every part of `TICK`.
+
+        Without it, subjects that follow each other meet the tick at nearly the same part of it: the median of nine was
+        0.6 s in one run and 1.4 s in the next, on the same edge.
+        """
+        MONOTONIC.sleep((subject / subjects * TICK - MONOTONIC.now()) % TICK)
 
     def begin(self, proxy: HttpProxy) -> None:
         """Let the clocks of a proxy's host names count from its creation, and look for their traffic and names."""
