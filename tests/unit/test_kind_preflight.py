@@ -32,6 +32,7 @@ def test_a_sound_machine_has_no_reason_and_no_note() -> None:
         (replace(MACHINE, watches=8192), "sysctl -w fs.inotify.max_user_watches=65536"),
         (replace(MACHINE, instances=128), "sysctl -w fs.inotify.max_user_instances=256"),
         (replace(MACHINE, forwards=False), "sysctl -w net.ipv4.ip_forward=1"),
+        (replace(MACHINE, firewall="-P FORWARD DROP"), "iptables -I DOCKER-USER -s 10.88.0.0/16 -j ACCEPT"),
     ],
 )
 def test_each_reason_says_what_to_do(machine: Machine, says: str) -> None:
@@ -42,6 +43,11 @@ def test_each_reason_says_what_to_do(machine: Machine, says: str) -> None:
 @pytest.mark.parametrize(("version", "old"), [("19.03.15", True), ("20.10.24", False), ("20.10.24+dfsg1", False)])
 def test_an_engine_can_be_too_old(version: str, old: bool) -> None:
     assert bool(preflight.reasons(replace(FACTS, version=version), MACHINE)) == old
+
+
+def test_a_firewall_that_lets_labs_through_is_no_reason() -> None:
+    rules = "-P FORWARD DROP\n-A DOCKER-USER -d 10.88.0.0/16 -j ACCEPT\n-A DOCKER-USER -s 10.88.0.0/16 -j ACCEPT"
+    assert preflight.reasons(FACTS, replace(MACHINE, firewall=rules)) == []
 
 
 def test_control_groups_of_version_1_are_said() -> None:

@@ -1,10 +1,13 @@
 """Whether this machine can run kind clusters: asked in a second, before anything is made."""
 
+import os
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgegate import command
 from edgegate.artifacts.store import free_disk_mib
 from edgegate.errors import KindNotPossible
 from edgegate.kind.engine import Engine, Facts
@@ -13,6 +16,9 @@ OLDEST_ENGINE = (20, 10)
 """The first one with private control groups for a container, which kind asks for."""
 NEEDS_DISK_MIB, NEEDS_MEMORY_MIB = 6000, 4000
 """Measured: the node image is 0.9 GB on the engine's disk, each running node 1 GB more; two nodes use 1.5 GiB."""
+_LABS = "10.88.0.0/16"
+"""Where every lab is, see the addresses in docs/architecture.md."""
+_LETS_THROUGH = (f"-A DOCKER-USER -s {_LABS} -j ACCEPT", f"-A DOCKER-USER -d {_LABS} -j ACCEPT")
 NEEDS_WATCHES, NEEDS_INSTANCES = 65536, 256
 """inotify: a node has some 60 instances; too few show as a kubelet or a kube-proxy that ends at once."""
 
@@ -33,6 +39,8 @@ class Machine:
     """fs.inotify.max_user_instances."""
     forwards: bool
     """Whether the machine forwards between its networks."""
+    firewall: str = ""
+    """Its rules for what it forwards, as `iptables -S` shows them; empty where there is no iptables."""
 
 
 def look(engine: Facts, *, root: bool) -> Machine:
@@ -45,7 +53,16 @@ def look(engine: Facts, *, root: bool) -> Machine:
         watches=_number("fs/inotify/max_user_watches"),
         instances=_number("fs/inotify/max_user_instances"),
         forwards=_number("net/ipv4/ip_forward") == 1,
+        firewall=_firewall(),
     )
+
+
+def _firewall() -> str:
+    iptables = shutil.which("iptables", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+    if iptables is None or os.geteuid() != 0:
+        return ""
+    chains = ("FORWARD", "DOCKER-USER")
+    return "\n".join(command.run([iptables, "-S", chain], check=False).stdout for chain in chains)
 
 
 def _number(path: str) -> int:
@@ -77,8 +94,20 @@ def reasons(engine: Facts, machine: Machine) -> list[str]:
     ):
         if has < needs:
             found.append(f"{name} is {has}, nodes need {needs}. Raise it: sysctl -w {name}={needs}")
+    return [*found, *_forwarding(machine)]
+
+
+def _forwarding(machine: Machine) -> list[str]:
+    """Return what keeps packets from going between labs, nodes and pods."""
+    found = []
     if not machine.forwards:
         found.append("net.ipv4.ip_forward is 0, so pods reach nothing. Switch it on: sysctl -w net.ipv4.ip_forward=1")
+    if "-P FORWARD DROP" in machine.firewall and not all(rule in machine.firewall for rule in _LETS_THROUGH):
+        rules = "; ".join(f"iptables -I DOCKER-USER {rule.removeprefix('-A DOCKER-USER ')}" for rule in _LETS_THROUGH)
+        found.append(
+            f"the machine drops what it forwards, as an engine with firewall rules has it, and labs are in {_LABS}. "
+            f"Let them through: {rules}"
+        )
     return found
 
 
