@@ -97,7 +97,7 @@ def in_force(seen: Seen, target: Target, settings: Settings) -> bool:
     own = seen.attached.get(name_of(target))
     inherited = [seen.attached.get(name_of((_GATEWAY, one))) for one in seen.routes.get(name, ())]
     found = [own] if own is not None or kind == _GATEWAY else inherited
-    wanted = settings.has(faults.WAF_FAIL_OPEN)
+    wanted = _stays_open(settings)
     return bool(found) and all(one is not None and _is_open(one) is wanted and _accepted(one) for one in found)
 
 
@@ -117,22 +117,30 @@ def _coming(seen: Seen, target: Target, policy: str, settings: Settings) -> Step
     """Let an attachment be there: open until the proxy has it, then shut."""
     held = seen.attached.get(name_of(target))
     opens = held is None or (_is_open(held) and not _accepted(held))
-    if settings.has(faults.WAF_ATTACHED_SHUT):
+    if _shut_from_the_start(settings):
         opens = False
     labels = names.provenance(seen.project, TRAFFIC_PROTECTION_POLICY, seen.namespace, policy) | {LABEL: "true"}
-    return _attachment(seen, target, labels, opens=opens or settings.has(faults.WAF_FAIL_OPEN))
+    return _attachment(seen, target, labels, opens=opens or _stays_open(settings))
 
 
 def _going(seen: Seen, held: Obj, settings: Settings, now: float) -> Iterator[Step]:
     """Let an attachment go: first it is open, and when the proxy has that for a while it is taken away."""
     kind, name = target = target_of(held)
     orphan = name not in (seen.gateways if kind == _GATEWAY else seen.routes)
-    at_once = orphan or _refused(held) or settings.has(faults.WAF_ATTACHED_SHUT)
+    at_once = orphan or _refused(held) or _shut_from_the_start(settings)
     opened = _opened(held)
     if at_once or (opened and _accepted(held) and now >= opened + SETTLE):
         yield removal(Plane.DOWN, held, ENVOY_EXTENSION_POLICY)
     elif not opened:
         yield _attachment(seen, target, held["metadata"]["labels"], opens=True, annotations={OPENED: f"{now:.3f}"})
+
+
+def _stays_open(settings: Settings) -> bool:
+    return settings.has(faults.WAF_FAIL_OPEN)
+
+
+def _shut_from_the_start(settings: Settings) -> bool:
+    return settings.has(faults.WAF_ATTACHED_SHUT)
 
 
 def _opened(held: Obj) -> float:
