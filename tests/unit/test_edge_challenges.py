@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from edgegate.edge.challenges import AUTHORITY, CHECKER, challenge_requests, wait_for_answered
+from edgegate.edge.proxy_log import FileLog
 from edgegate.errors import NeverReady
 
 HOST = "shop.edge.test"
@@ -29,6 +30,10 @@ def write(folder: Path, pod: str, *lines: str) -> None:
     (folder / pod / "envoy.log").write_text("\n".join(lines))
 
 
+def logs(folder: Path) -> list[FileLog]:
+    return [FileLog(path) for path in folder.glob("*/envoy.log")]
+
+
 def test_requests_of_all_proxies_are_told_in_order(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA (linux; amd64)", at="2026-01-01T00:00:02.000Z"))
     write(
@@ -41,7 +46,7 @@ def test_requests_of_all_proxies_are_told_in_order(tmp_path: Path) -> None:
         entry("LetsEncrypt-Pebble-VA", host="other.edge.test"),
         entry("cut off")[:-20],
     )
-    found = challenge_requests(tmp_path, HOST)
+    found = challenge_requests(logs(tmp_path), HOST)
     assert [(one.agent.partition(" ")[0], one.status, one.by_authority) for one in found] == [
         ("cert-manager-challenges/v1.21.2", 404, False),
         ("LetsEncrypt-Pebble-VA", 200, True),
@@ -53,17 +58,17 @@ def test_the_authority_must_have_been_answered(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA", status=404), entry("curl"))
     text = r"requests of LetsEncrypt-Pebble-VA for shop.edge.test, answered, in the log of a proxy: not within .*=404"
     with pytest.raises(NeverReady, match=text):
-        wait_for_answered(tmp_path, HOST, within=0.1)
+        wait_for_answered(logs(tmp_path), HOST, within=0.1)
 
 
 def test_an_answered_authority_is_enough(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA"))
-    assert len(wait_for_answered(tmp_path, HOST, within=1)) == 1
+    assert len(wait_for_answered(logs(tmp_path), HOST, within=1)) == 1
 
 
 def test_each_of_those_who_are_asked_for_must_have_been_answered(tmp_path: Path) -> None:
     write(tmp_path, "a", entry("LetsEncrypt-Pebble-VA"))
     with pytest.raises(NeverReady):
-        wait_for_answered(tmp_path, HOST, (CHECKER, AUTHORITY), within=0.1)
+        wait_for_answered(logs(tmp_path), HOST, (CHECKER, AUTHORITY), within=0.1)
     write(tmp_path, "b", entry("cert-manager-challenges/v1.21.2"))
-    assert len(wait_for_answered(tmp_path, HOST, (CHECKER, AUTHORITY), within=1)) == 2
+    assert len(wait_for_answered(logs(tmp_path), HOST, (CHECKER, AUTHORITY), within=1)) == 2

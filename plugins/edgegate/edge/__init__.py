@@ -236,7 +236,10 @@ class Edge:
     @cached_property
     def acme(self) -> Acme:
         """The certificate authority and its issuers. Raises NotShown when this edge has no part `acme`."""
-        return Acme(self.backend.beside, self.downstream, self.backend.alone)
+        return Acme(self.backend.beside, self.downstream, self.backend.alone, self._logs)
+
+    def _logs(self) -> list[ProxyLog]:
+        return [self.log_of(proxy) for proxy in self.proxies.all()]
 
     def customer(self, name: str, project: ControlPlane | None = None, namespace: str = "") -> Customer:
         """Create a customer of a project, the first unless told. Raises NotShown when there is no part `operator`."""

@@ -1,7 +1,7 @@
 """Certificates from a real authority as scenarios use them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,7 @@ from edgegate.components import cert_manager, pebble
 from edgegate.components.cert_manager import FAST, HOSTILE, SELF_CHECK, Issuer
 from edgegate.components.launch import Launch
 from edgegate.edge.challenges import AUTHORITY, CHECKER, ChallengeRequest, wait_for_answered
+from edgegate.edge.proxy_log import ProxyLog
 from edgegate.errors import NotShown, ServerUnreachable
 from edgegate.probes import tls
 from edgegate.probes.target import AGENT
@@ -40,16 +41,22 @@ class Acme:
     """cert-manager looks for the answer, for 8 s, as in production."""
 
     def __init__(
-        self, launch: Launch, plane: ControlPlane, alone: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        launch: Launch,
+        plane: ControlPlane,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+        logs: Callable[[], Sequence[ProxyLog]] = tuple,
     ) -> None:
         """Take what is needed to start a further server, `alone` among the processes that share the edge.
+
+        `logs` returns what each proxy writes, wherever that is kept.
 
         Raises:
             NotShown: the edge was made without the part `acme`.
         """
         if "acme" not in launch.parts:
             raise NotShown("this edge was made without the part 'acme', so nobody issues certificates in it")
-        self._launch, self._plane, self._alone = launch, plane, alone
+        self._launch, self._plane, self._alone, self._logs = launch, plane, alone, logs
 
     @property
     def root(self) -> Path:
@@ -70,15 +77,11 @@ class Acme:
 
         Waits for the proxies' logs, which are written every second. Raises NeverReady when the authority never came.
         """
-        return wait_for_answered(self._pod_logs, host)
+        return wait_for_answered(self._logs(), host)
 
     def seen_by_all(self, host: str) -> list[ChallengeRequest]:
         """Return the same when issuer, authority and a probe of ours have each been answered. Raises NeverReady."""
-        return wait_for_answered(self._pod_logs, host, (CHECKER, AUTHORITY, AGENT))
-
-    @property
-    def _pod_logs(self) -> Path:
-        return self._launch.folder / "logs" / "pods"
+        return wait_for_answered(self._logs(), host, (CHECKER, AUTHORITY, AGENT))
 
     def root_of(self, issuer: Issuer) -> Path:
         """Return the PEM file of the root that an issuer's certificates lead to.

@@ -1,12 +1,12 @@
 """Challenge requests that reached the edge, read from the access logs of its proxies."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from edgegate.clock import wait_until
 from edgegate.components.envoy_gateway import LOG_EVERY
+from edgegate.edge.proxy_log import ProxyLog
 
 PREFIX = "/.well-known/acme-challenge/"
 """Below it are the answers to HTTP-01 challenges."""
@@ -41,19 +41,19 @@ class ChallengeRequest:
         return self.agent.startswith(AUTHORITY)
 
 
-def challenge_requests(pod_logs: Path, host: str) -> list[ChallengeRequest]:
+def challenge_requests(logs: Iterable[ProxyLog], host: str) -> list[ChallengeRequest]:
     """Return the challenge requests for a host that the proxies have written to their logs, oldest first."""
-    found = [request for log in pod_logs.glob("*/envoy.log") for request in _read(log) if request.host == host]
+    found = [request for log in logs for request in _read(log.since("")) if request.host == host]
     return sorted(found, key=lambda request: request.at)
 
 
 def wait_for_answered(
-    pod_logs: Path, host: str, agents: Sequence[str] = (AUTHORITY,), within: float = FLUSHED
+    logs: Sequence[ProxyLog], host: str, agents: Sequence[str] = (AUTHORITY,), within: float = FLUSHED
 ) -> list[ChallengeRequest]:
     """Return the challenge requests for a host as soon as each of some agents was answered at least once.
 
     Args:
-        pod_logs: the folder with the logs of pods.
+        logs: what each proxy writes.
         host: the host name.
         agents: how each of those who ask names itself, from the beginning.
         within: seconds.
@@ -63,16 +63,16 @@ def wait_for_answered(
     """
 
     def look() -> list[ChallengeRequest] | None:
-        found = challenge_requests(pod_logs, host)
+        found = challenge_requests(logs, host)
         answered = [request.agent for request in found if request.status == 200]
         return found if all(any(one.startswith(agent) for one in answered) for agent in agents) else None
 
     what = f"challenge requests of {', '.join(agents)} for {host}, answered, in the log of a proxy"
-    return wait_until(what, look, deadline=within, every=0.1, last=lambda: challenge_requests(pod_logs, host))
+    return wait_until(what, look, deadline=within, every=0.1, last=lambda: challenge_requests(logs, host))
 
 
-def _read(log: Path) -> Iterator[ChallengeRequest]:
-    for line in log.read_text(errors="replace").splitlines():
+def _read(text: str) -> Iterator[ChallengeRequest]:
+    for line in text.splitlines():
         if PREFIX not in line:
             continue
         try:

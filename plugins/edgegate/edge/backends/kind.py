@@ -11,6 +11,7 @@ import edgegate.kind
 from edgegate.artifacts import Progress, Store
 from edgegate.clusters.kinds import DEPLOYMENT, POD, Ref
 from edgegate.clusters.plane import ControlPlane
+from edgegate.clusters.pods import PodLog
 from edgegate.components import control_plane, envoy_gateway, etcd, pods
 from edgegate.components.base_state import apply_crds, crds, fingerprint
 from edgegate.components.bring_up import last_of_each, plane_of
@@ -20,7 +21,6 @@ from edgegate.edge.backends import kind_start
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
 from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
-from edgegate.edge.backends.pod_log import PodLog
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import Proxy
 from edgegate.edge.versions import running_versions
