@@ -57,6 +57,18 @@ class Versions:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What one part of an edge uses."""
+
+    name: str
+    """The part: a process of the lab, or namespace, pod and container."""
+    memory_mib: float
+    """Resident memory of a process; the working set of a container, which is what its limit is compared with."""
+    cpu_seconds: float
+    """Processor time since its start."""
+
+
+@dataclass(frozen=True)
 class Certificate:
     """A certificate as a server presented it, trusted or not."""
 

@@ -13,15 +13,19 @@ import pytest
 
 from edgegate.errors import CrashedUnderTest, LabFault, PartLost
 from edgegate.fixtures.edge import EdgeOpener
-from edgegate.records import DiagnosticSource, Versions
+from edgegate.records import DiagnosticSource, Usage, Versions
 from edgegate.settings import Settings
+
+
+def _usage() -> list[Usage]:
+    return [Usage("envoy", 64.0, 1.5)]
 
 
 @dataclass
 class FakeEdge:
     settings: Settings
     running: dict[str, str] = field(default_factory=lambda: {"envoy-gateway": "1.8.3", "envoy": "1.37.0"})
-    opened: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(how="started"))
+    opened: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(how="started", usage=_usage))
     downstream: str = "the downstream plane"
     upstream: str = "the upstream plane"
 

@@ -17,6 +17,7 @@ from edgegate.lab.network import LabNet
 from edgegate.lab.record import Record
 from edgegate.lab.spec import ProcessSpec, ProcessStatus, Tools
 from edgegate.lab.wire import Line, unwrap
+from edgegate.records import Usage
 
 DOWN_WITHIN = 5.0
 """Seconds after which `down` calls a lab stuck; measured: 0.1 s."""
@@ -90,6 +91,10 @@ class Lab:
     def status(self) -> list[ProcessStatus]:
         """Return the process table, in the order of the first start."""
         return [ProcessStatus(**line) for line in self._ask("status")]
+
+    def usage(self) -> list[Usage]:
+        """Return what each of its processes uses, the largest first; those without a name in brackets."""
+        return sorted((Usage(**line) for line in self._ask("usage")), key=lambda one: -one.memory_mib)
 
     def run(
         self, argv: Sequence[str], env: Mapping[str, str] | None = None, timeout: float = 60, check: bool = True

@@ -1,6 +1,7 @@
 """What /proc tells about the processes of the namespace that we are in."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -33,16 +34,34 @@ def command(pid: int) -> str:
     return " ".join(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").split())[:200]
 
 
-def resident_by_group() -> dict[int, int]:
-    """Return the resident bytes of each process group."""
-    total: dict[int, int] = {}
-    page = os.sysconf("SC_PAGE_SIZE")
+@dataclass
+class GroupUsage:
+    """What a process group uses."""
+
+    resident: int = 0
+    """Bytes of memory."""
+    cpu_seconds: float = 0.0
+    """Processor time of those that run, and of their children that have ended."""
+    program: str = ""
+    """Name of its largest process, as the kernel has it: 15 characters at most."""
+    largest: int = 0
+    """Resident bytes of that one."""
+
+
+def usage_by_group() -> dict[int, GroupUsage]:
+    """Return what each process group uses."""
+    total: dict[int, GroupUsage] = {}
+    page, tick = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
     for pid in _pids():
         try:
-            fields = _stat(pid)
+            name, fields = Path(f"/proc/{pid}/comm").read_text().strip(), _stat(pid)
         except OSError:  # it ended while we looked
             continue
-        total[int(fields[2])] = total.get(int(fields[2]), 0) + int(fields[21]) * page
+        found, resident = total.setdefault(int(fields[2]), GroupUsage()), int(fields[21]) * page
+        found.resident += resident
+        found.cpu_seconds += sum(map(int, fields[11:15])) / tick
+        if resident >= found.largest:
+            found.program, found.largest = name, resident
     return total
 
 

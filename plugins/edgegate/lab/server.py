@@ -44,6 +44,7 @@ class Server:
             "look": lambda request: table.find(request["name"]).look(),
             "remove": lambda request: table.remove(request["name"]),
             "status": lambda _: table.status(),
+            "usage": lambda _: table.usage(),
             "run": self._run,
             "put": _put,
             "get": lambda request: base64.b64encode(Path(request["path"]).read_bytes()).decode(),

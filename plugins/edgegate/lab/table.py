@@ -8,9 +8,10 @@ from typing import Any
 
 from edgegate.errors import LabRequestFailed, UnknownProcess
 from edgegate.lab.children import Children
-from edgegate.lab.proc import resident_by_group
+from edgegate.lab.proc import usage_by_group
 from edgegate.lab.process import Managed
 from edgegate.lab.spec import ProcessSpec, ProcessStatus, Tools
+from edgegate.records import Usage
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
@@ -65,8 +66,16 @@ class ProcessTable:
 
     def status(self) -> list[dict[str, Any]]:
         """Return a `ProcessStatus` of each process, in the order of their first start."""
-        resident = resident_by_group()
+        resident = {group: used.resident for group, used in usage_by_group().items()}
         return [asdict(_line(managed, resident)) for managed in list(self._table.values())]
+
+    def usage(self) -> list[dict[str, Any]]:
+        """Return a `Usage` of each process; what runs beside the table, as containers of pods do, by its program."""
+        names = {managed.pid: name for name, managed in list(self._table.items())}
+        return [
+            asdict(Usage(names.get(group, f"({used.program})"), used.resident / 2**20, used.cpu_seconds))
+            for group, used in usage_by_group().items()
+        ]
 
     def _name_of_group(self, group: int) -> str | None:
         return next((name for name, managed in list(self._table.items()) if managed.pid == group), None)

@@ -35,7 +35,11 @@ def build(run: Run, *, exit_status: int) -> Document:
                 "running": running,
                 "unlike": unlike(run.asked.versions, running),
             },
-            "edge": {"ready_seconds": run.edge.get("seconds"), "how": run.edge.get("how")},
+            "edge": {
+                "ready_seconds": run.edge.get("seconds"),
+                "how": run.edge.get("how"),
+                "usage": run.edge.get("usage", []),
+            },
             "gates": _gates(run, tests),
             "waivers": [{**one.as_data(), "used": _used(one, tests)} for one in run.waivers.waivers],
             "tests": [_test(run, one) for one in tests],

@@ -1,5 +1,6 @@
 """report.html: one file that needs no network, made from report.json's content and nothing else."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,22 @@ def _timings(timings: dict[str, float]) -> str:
     return f"<h3>Timings</h3>{table(['stage', 'time', ''], rows, numbers=(1,))}"
 
 
+def _usage(used: Sequence[Document]) -> list[str]:
+    """Return what each part of the edge used at the end of the run, the largest first."""
+    rows = [
+        (escape(one["name"]), f"{one['memory_mib']:,.1f}", f"{one['cpu_seconds']:,.1f}")
+        for one in sorted(used, key=lambda one: -float(one["memory_mib"]))
+    ]
+    if not rows:
+        return []
+    whole = (
+        "<b>together</b>",
+        *(f"{sum(float(one[key]) for one in used):,.1f}" for key in ("memory_mib", "cpu_seconds")),
+    )
+    listed = table(["part", "memory, MiB", "processor, s"], [*rows, whole], numbers=(1, 2))
+    return ["<h2>Used at the end</h2>", listed]
+
+
 def _asked(document: Document) -> list[str]:
     asked, running = document["versions"]["asked"], document["versions"]["running"]
     nobody = {"version": "", "origin": ""}
@@ -172,6 +189,7 @@ def _asked(document: Document) -> list[str]:
     return [
         "<h2>Versions</h2>",
         table(["component", "asked", "asked by", "running"], rows),
+        *_usage(document["edge"].get("usage", ())),
         "<h2>Settings</h2>",
         table(["setting", "value", "set by"], settings),
     ]

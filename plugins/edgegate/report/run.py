@@ -103,7 +103,7 @@ class Run:
     current: str = ""
     """Node id of the test that runs right now."""
     edge: dict[str, Any] = field(default_factory=dict)
-    """`versions`, `seconds` and `how` once the edge is up; empty before."""
+    """`versions`, `seconds` and `how` once the edge is up, `usage` when it is left; empty before."""
     edge_shown: bool = False
     """Whether the terminal has shown it."""
     edge_told: bool = False

@@ -26,7 +26,7 @@ from edgegate.edge.tenancy import Tenancy
 from edgegate.edge.tenant import Site
 from edgegate.errors import EnvironmentFault
 from edgegate.pins import Selection
-from edgegate.records import Versions
+from edgegate.records import Usage, Versions
 from edgegate.settings import Settings
 
 COLD_RESTART, RESTART, KILL, PAUSE = "cold-restart", "restart", "kill", "pause"
@@ -176,6 +176,10 @@ class EdgeBackend(Protocol):
 
     def versions(self) -> Versions:
         """Return the versions that really run."""
+        ...
+
+    def usage(self) -> list[Usage]:
+        """Return what each part uses right now; empty where that cannot be seen."""
         ...
 
     def tells(self) -> Mapping[str, Callable[[], str]]:

@@ -24,7 +24,7 @@ from edgegate.edge.tenancy import LabOrigins, Tenancy
 from edgegate.edge.tenant import Site, gateway_of
 from edgegate.edge.versions import release, running_versions
 from edgegate.errors import EnvironmentFault
-from edgegate.records import Versions
+from edgegate.records import Usage, Versions
 from edgegate.settings import Settings
 
 
@@ -139,6 +139,10 @@ class HostBackend:
         """Return the versions that really run, each asked from the process itself."""
         within = self.plan.settings.limits.cold_restart
         return running_versions(self.lab, self.planes.downstream, self.proxies.one(within))
+
+    def usage(self) -> list[Usage]:
+        """Return what each process uses; containers of pods are processes too, named in brackets by their program."""
+        return self.lab.usage()
 
     def tells(self) -> Mapping[str, Callable[[], str]]:
         """Return its processes, and the end of what they and the containers of pods wrote."""

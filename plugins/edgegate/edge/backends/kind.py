@@ -28,7 +28,7 @@ from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLos
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS
-from edgegate.records import Versions
+from edgegate.records import Usage, Versions
 from edgegate.settings import Settings
 
 _GATEWAY = Ref(DEPLOYMENT, pods.GATEWAY, envoy_gateway.NAMESPACE_NAME)
@@ -159,6 +159,12 @@ class KindBackend(HostBackend):
             told = re.search(r"\bv?(\d+\.\d+\.\d+)\b", said)
             found |= {pods.GATEWAY: told[1]} if told else {}
         return Versions(dict(sorted(found.items())))
+
+    def usage(self) -> list[Usage]:
+        """Return what every container of both clusters and every process of the lab uses."""
+        planes = {"upstream": self.planes.upstream, "downstream": self.planes.downstream}
+        found = [replace(one, name=f"{name} {one.name}") for name, plane in planes.items() for one in usage(plane)]
+        return [*found, *super().usage()]
 
     def tells(self) -> Mapping[str, Callable[[], str]]:
         """Return what the lab tells, each node's own log, and what the containers use."""

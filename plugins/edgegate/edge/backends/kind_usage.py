@@ -1,22 +1,10 @@
 """What the containers of a cluster use, and whether one was killed because it wanted more than it may have."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from edgegate.clusters.kinds import NODE, POD
 from edgegate.clusters.plane import ControlPlane, Manifest
-
-
-@dataclass(frozen=True)
-class Usage:
-    """One container."""
-
-    name: str
-    """Namespace, pod and container."""
-    memory_mib: float
-    """Its working set, which is what a limit is compared with."""
-    cpu_seconds: float
-    """Processor time since its start."""
+from edgegate.records import Usage
 
 
 def usage(plane: ControlPlane) -> list[Usage]:

@@ -37,7 +37,7 @@ from edgegate.edge.tenant import Site, Tenant
 from edgegate.edge.versions import release
 from edgegate.errors import EnvironmentFault, NotAllowed, NotShown
 from edgegate.pins import Selection
-from edgegate.records import Versions
+from edgegate.records import Usage, Versions
 from edgegate.settings import Settings
 
 _LIVE = 3.0
@@ -204,6 +204,10 @@ class AttachBackend:
     def versions(self) -> Versions:
         """Return the versions that can be seen from here."""
         return running(self.planes.downstream, self.proxies.all())
+
+    def usage(self) -> list[Usage]:
+        """Return nothing: what nodes know of containers is not ours to ask."""
+        return []
 
     def tells(self) -> Mapping[str, Callable[[], str]]:
         """Return what it was attached to, and the end of what its proxies wrote."""
