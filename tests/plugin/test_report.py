@@ -91,6 +91,7 @@ def test_report_json(suite: Suite, report: Callable[[], Any]) -> None:
     )
     assert told["versions"]["asked"]["envoy"] == {"version": "1.37.0", "origin": "--edge-set"}
     assert told["versions"]["running"] == {"envoy-gateway": "1.8.3", "envoy": "1.37.0"}
+    assert told["edge"]["usage"] == [{"name": "envoy", "memory_mib": 64.0, "cpu_seconds": 1.5}]
     assert {"name": "set envoy", "value": "1.37.0", "origin": "--edge-set"} in told["settings"]
     assert [(one["name"], one["verdict"]) for one in told["gates"]] == [("isolation", "fail"), ("sound", "pass")]
     sound, dark = told["tests"]
@@ -111,6 +112,7 @@ def test_page_needs_no_network(suite: Suite, pytester: pytest.Pytester) -> None:
     (page,) = pytester.path.glob(".edge/runs/*/report.html")
     text = page.read_text()
     assert "configuration is frozen" in text
+    assert '<td>envoy</td><td class="number">64.0</td><td class="number">1.5</td>' in text
     assert "default-src 'none'" in text
     # Addresses of issues stand in it as text; nothing may be loaded.
     assert not any(word in text for word in ("<script", "src=", "<link", "@import", "url(", 'href="http'))

@@ -39,6 +39,8 @@ def test_start_returns_when_http_answers(lab: Lab) -> None:
     assert (status.state, status.restarts) == ("running", 0)
     assert status.rss_bytes > 1 << 20
     assert 0 < status.uptime < 3
+    used = next(one for one in lab.usage() if one.name == "web")
+    assert (used.memory_mib > 1, used.cpu_seconds > 0) == (True, True)
 
 
 def test_start_returns_when_tcp_is_accepted(lab: Lab) -> None:

@@ -3,6 +3,8 @@
 import fcntl
 import ipaddress
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,41 @@ def test_kind_never_sees_the_users_kubeconfig(tmp_path: Path) -> None:
     environment = Clusters(engine, Path("kind"), "edgegate-ab", tmp_path)._environment()
     assert environment["KUBECONFIG"] == f"{tmp_path}/none.kubeconfig"
     assert "KIND_CLUSTER_NAME" not in environment
+
+
+_LIKE_KIND = """#!/bin/sh
+# Writes where kind does: to the file that it is told, else to that of the environment, else to the user's own.
+place=${KUBECONFIG:-$HOME/.kube/config}
+while [ $# -gt 0 ]; do [ "$1" = --kubeconfig ] && place=$2; shift; done
+cat > "$place" <<END
+clusters: [{cluster: {server: https://127.0.0.1:4, certificate-authority-data: YQ==}}]
+users: [{user: {client-certificate-data: Yg==, client-key-data: Yw==}}]
+END
+"""
+
+
+class OneNode(FakeEngine):
+    """An engine with one node, which has an address."""
+
+    def inspect(self, names: Sequence[str], *, kind: str = "container") -> list[dict[str, Any]]:
+        return [{"NetworkSettings": {"Networks": {"edgegate-ab": {"IPAddress": "10.89.7.2"}}}}]
+
+
+def test_the_users_kubeconfig_stays_as_it_is(tmp_path: Path) -> None:
+    kind, mine, folder = tmp_path / "kind", tmp_path / "home/.kube/config", tmp_path / "edge"
+    kind.write_text(_LIKE_KIND)
+    kind.chmod(0o700)
+    mine.parent.mkdir(parents=True)
+    mine.write_text("# mine\n")
+    folder.mkdir()
+    engine = OneNode(Docker())
+    object.__setattr__(engine, "environment", {"PATH": os.defpath, "HOME": f"{tmp_path}/home", "KUBECONFIG": str(mine)})
+    clusters = Clusters(engine, kind, "edgegate-ab", folder)
+    config = clusters.create("upstream", Wish("edgegate-ab-upstream", "node:v1", 2))
+    assert "https://10.89.7.2:6443" in config.read_text()
+    clusters.delete("upstream")
+    assert mine.read_text() == "# mine\n"
+    assert [one.name for one in mine.parent.iterdir()] == ["config"]
 
 
 def test_only_what_a_dead_edge_left_is_removed(tmp_path: Path) -> None:
