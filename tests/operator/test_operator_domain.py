@@ -13,13 +13,14 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from edgegate_operator import conditions
+from edgegate_operator import conditions, kinds
+from edgegate_operator.controllers import domain as controller
 from edgegate_operator.controllers.domain import Seen, Times, decide, interval, is_due, zone_verdict
 from edgegate_operator.controllers.domainprobe import Answer, Registration, ask, is_apex, register
 from edgegate_operator.core.plan import Plan, Status
 from edgegate_operator.kinds import Obj
 from edgegate_operator.settings import Domains
-from operator_objects import NOW, cond, domain, settings, with_conditions, zone
+from operator_objects import NOW, cond, domain, obj, settings, with_conditions, zone
 
 DOMAINS = settings().domain
 GOOD = Answer(True, "Verified", "TXT record")
@@ -141,6 +142,27 @@ def test_a_zone_that_waits_for_the_delegation_has_it_looked_up_soon() -> None:
     found = plan(Seen(fresh(), [zone("z")]), registration=looked_up)
     assert found.after == pytest.approx(5)
     assert shown(found)["ValidDomain"] == ("False", "InvalidApex")
+
+
+def test_nobody_is_asked_about_a_zone_that_is_just_being_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resolver goes on with what it heard in that moment; the zone's own event says when it is served."""
+    asked: list[float] = []
+    found = Registration([], True, NOW, NOW + 3600)
+
+    def look(_name: str, _settings: Domains, now: float) -> Registration:
+        asked.append(now)
+        return found
+
+    monkeypatch.setattr(controller, "register", look)
+    created = {"creationTimestamp": conditions.timestamp(NOW - 1)}
+    young = [obj(kinds.DNS_ZONE, "z", spec={"domainName": "shop.test"}, metadata=created)]
+    assert controller._registration(Seen(fresh(), young), DOMAINS, NOW) is None
+    assert plan(Seen(fresh(), young)).after == pytest.approx(9)
+    assert controller._registration(Seen(fresh(), young), DOMAINS, NOW + 9) is found
+    assert (
+        controller._registration(Seen(fresh(), [with_conditions(young[0], cond("Programmed"))]), DOMAINS, NOW) is found
+    )
+    assert asked == [NOW + 9, NOW]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,12 @@ from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself
 URGENT = 5.0
 """Seconds between look-ups while a zone of ours is ready and waits for nothing else."""
 
+SETTLING = 10.0
+"""Seconds that a new zone of ours has until somebody asks resolvers about it without it being programmed.
+
+While a name server creates a zone it answers SERVFAIL, and a resolver that has heard that goes on with it (measured:
+PowerDNS's recursor, for more than 13 s, after 1 of 15 zones)."""
+
 Verdict = tuple[bool, str, str]
 """Good or not, reason, message."""
 
@@ -147,6 +153,8 @@ def _next_look(seen: Seen, status: Obj, times: Times, now: float) -> float | Non
     looked_up = status.get("registration") or {}
     if looked_up:
         upcoming.append(conditions.seconds(looked_up["nextRefreshAttempt"]))
+    elif now < _settled(seen):
+        upcoming.append(_settled(seen))
     if looked_up and _is_urgent(seen) and not status.get("nameservers"):
         upcoming.append(conditions.seconds(looked_up["lastRefreshAttempt"]) + URGENT)
     return max(0.05, min(upcoming) - now) if upcoming else None
@@ -157,6 +165,12 @@ def _is_urgent(seen: Seen) -> bool:
     return any(conditions.is_true(zone, "Programmed") for zone in seen.zones) and not seen.status.get("nameservers")
 
 
+def _settled(seen: Seen) -> float:
+    """Return from when on resolvers may be asked, in seconds since 1970: every young zone of ours has to be served."""
+    waiting = [zone for zone in seen.zones if not conditions.is_true(zone, "Programmed")]
+    return max((conditions.seconds(zone["metadata"]["creationTimestamp"]) + SETTLING for zone in waiting), default=0.0)
+
+
 def _asked_before(seen: Seen, last: float) -> bool:
     """Return whether the last look-up was made before the zone was ready, so that it could not have succeeded."""
     ready = [conditions.of(zone, "Programmed").get("lastTransitionTime") for zone in seen.zones]
@@ -164,7 +178,9 @@ def _asked_before(seen: Seen, last: float) -> bool:
 
 
 def _registration(seen: Seen, settings: Domains, now: float) -> Registration | None:
-    """Look the Domain up if that is due."""
+    """Look the Domain up if that is due, and not too early."""
+    if now < _settled(seen):
+        return None
     old = seen.status.get("registration") or {}
     last, following = old.get("lastRefreshAttempt"), old.get("nextRefreshAttempt")
     desired = seen.domain["spec"].get("desiredRegistrationRefreshAttempt")
