@@ -141,7 +141,7 @@ ROUTE_HOSTNAMES_ADMITTED = _fault("route-hostnames-admitted", "an HTTPRoute with
 WAKE_EVERYBODY = _fault(
     "wake-everybody", "each event of one Gateway makes all of them be looked at: cost grows with their number"
 )
-SCAN_ALL = _fault("scan-all", "each look at a Gateway reads all of them, 3 ms each: cost grows with their number")
+SCAN_ALL = _fault("scan-all", "each look at a Gateway reads all of them, 8 ms each: cost grows with their number")
 CERTIFICATE_FIRST = _fault(
     "certificate-first", "names get their records 10 s after their certificates were asked for (#261, negative caching)"
 )
