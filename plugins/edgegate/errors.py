@@ -16,7 +16,8 @@ EdgegateError
 │   ├── DirectiveRefused       the firewall's engine does not take a directive
 │   ├── RunFolderForeign       the run folder belongs to another version
 │   ├── RunFolderBusy          another run writes to it right now
-│   └── LabFolderForeign       the folder for a lab holds something else
+│   ├── LabFolderForeign       the folder for a lab holds something else
+│   └── EngineFolderForeign    the folder for a Docker engine of ours holds something else
 └── EnvironmentFault           the surroundings broke; the verdict is inconclusive          exit status 75
     ├── NeverReady             a wait ran out
     ├── MetricsUnreachable     a process does not tell its metrics
@@ -35,7 +36,7 @@ EdgegateError
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     ├── KindFault              Docker or a kind cluster
-    │   ├── EngineMissing / EngineSilent / EngineInTheWay
+    │   ├── EngineMissing / EngineSilent / EngineInTheWay / EngineNotStarted
     │   └── KindNotPossible / ClusterNotMade / ClusterNotGone
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
@@ -776,7 +777,7 @@ class EngineSilent(KindFault):
 
     def __init__(self, host: str, said: str) -> None:
         super().__init__(
-            f"the Docker engine at {host} does not answer: {said}. "
+            f"the Docker engine at {host} does not answer: {said.rstrip('.')}. "
             "Start it, or let edgegate run one of its own: edgegate engine start."
         )
         self.host, self.said = host, said
@@ -791,6 +792,25 @@ class EngineInTheWay(KindFault):
             f"Use that one, or stop it: edgegate engine stop. What a killed one left: ip link del {bridge}."
         )
         self.bridge = bridge
+
+
+class EngineNotStarted(KindFault):
+    """What an engine of ours needs of the machine cannot be had."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(f"a Docker engine of our own cannot be started in {folder}: {why}.")
+        self.folder, self.why = folder, why
+
+
+class EngineFolderForeign(UsageFault):
+    """A folder was named for an engine of ours that holds something else; nothing in it is touched."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} holds something that no Docker engine of edgegate has made, so it is left as it is. "
+            "Accepted: a folder that does not exist, an empty one, or that of an engine of ours. Name it by --data DIR."
+        )
+        self.folder = folder
 
 
 class KindNotPossible(KindFault):

@@ -8,6 +8,8 @@ import yaml
 
 def trouble_with(file: Path) -> str:
     """Return why a file is no kubeconfig that can be used, as a sentence without its subject; empty when it is one."""
+    if file.exists() and not file.is_file():  # <(a command) can be read once, and it is read at every look
+        return "is a folder" if file.is_dir() else "is no file that can be read twice: write it to one"
     try:
         said = yaml.safe_load(file.read_text())
     except FileNotFoundError:

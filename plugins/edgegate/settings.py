@@ -243,15 +243,19 @@ def _agree(settings: Settings, prefix: str) -> None:
     flags = {setting.name: setting.flag(prefix) for setting in SETTINGS}
     if settings.backend == forms.ATTACH:
         if settings.downstream_kubeconfig is None:
-            raise BadSetting(settings.origin("backend"), f"attach needs {flags['downstream_kubeconfig']} FILE.")
+            # No command has that flag.
+            needs = (
+                "EDGEGATE_DOWNSTREAM_KUBECONFIG" if prefix == COMMAND_PREFIX else "--edge-downstream-kubeconfig FILE"
+            )
+            raise BadSetting(settings.origin("backend"), f"attach needs {needs}.")
         _refuse(settings, IN_A_LAB, "attach changes nothing of an edge that somebody else runs. Leave it out.")
         return
     _refuse(settings, ATTACHED, f"only {flags['backend']} attach has a use for it.")
+    if settings.backend == forms.HOST:
+        _refuse(settings, ("nodes",), f"only {flags['backend']} kind has a use for it.")
     if settings.replicas < settings.nodes:
         few = f"{settings.nodes} nodes need as many proxies, because each hands its traffic to its own."
         raise BadSetting(settings.origin("nodes"), f"{few} Raise {flags['replicas']}.")
-    if settings.backend == forms.HOST:
-        _refuse(settings, ("nodes",), f"only {flags['backend']} kind has a use for it.")
     if settings.operator == REFERENCE:
         _refuse(settings, OF_THE_REAL, "our operator needs none. Leave it out, or name nso:PATH.")
         return

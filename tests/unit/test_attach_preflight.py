@@ -1,5 +1,6 @@
 """Whether an edge of somebody else's can be used is told before anything is changed, all that is missing at once."""
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,8 +90,11 @@ def test_a_cluster_that_hangs_is_not_waited_for(
     hanging = ControlPlane("upstream", tmp_path / "none")
     monkeypatch.setattr(hanging, "request", lambda *words, **more: time.sleep(1.5))
     began = time.monotonic()
-    assert _problems(plane, hanging) == "upstream: its control plane did not answer within 0.1 s"
+    said = _problems(plane, hanging)
+    assert said.startswith("upstream: its control plane did not answer within 0.1 s. Is its address reachable")
+    assert "a program for logins (exec), it must end by itself" in said
     assert time.monotonic() - began < 1.4
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name.endswith("(one)")), "the end would wait"
 
 
 def test_a_kubeconfig_that_cannot_be_used(plane: ControlPlane, tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ def test_a_program_gets_one_object(runs: tuple[Path, Path], capsys: Captured) ->
         ("{", "is no report.json"),
         ("[]", "is no report.json"),
         ('{"schema": 7}', "has schema 7, this edgegate reads 1"),
+        ('{"schema": 1}', "is no whole report.json: it lacks 'gates'"),
+        ('{"schema": 1, "gates": 5}', "is no whole report.json: 'int' object is not iterable"),
     ],
 )
 def test_what_is_no_report_is_refused(tmp_path: Path, content: str | None, said: str, capsys: Captured) -> None:
@@ -128,3 +130,9 @@ def test_what_is_no_report_is_refused(tmp_path: Path, content: str | None, said:
     assert main(["compare", str(tmp_path), str(file)]) == 2
     assert f"{tmp_path}" in (error := capsys.readouterr().err)
     assert f"{said}. Accepted: the folder of a run" in error
+
+
+def test_two_runs_without_gates_are_not_the_same(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "report.json").write_text(json.dumps(report({})))
+    main(["compare", str(tmp_path), str(tmp_path)])
+    assert "neither run has a gate, so there is nothing to compare" in capsys.readouterr().out

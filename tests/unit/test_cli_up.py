@@ -138,3 +138,11 @@ def test_an_edge_that_nobody_was_told_of_is_ended(
     assert main(["up"]) == 130
     assert "interrupted" in capsys.readouterr().err
     assert started.lab.asked == ([("down",)] if ended else [])
+
+
+def test_an_edge_of_somebody_else_is_up_already(
+    started: FakeEdge, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("EDGEGATE_BACKEND", "attach")
+    assert main(["up"]) == 2
+    assert "EDGEGATE_BACKEND: an edge that somebody else runs is up already" in capsys.readouterr().err

@@ -1,13 +1,15 @@
 """An engine of our own: what it is told, and what it puts back."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from edgegate import command
 from edgegate.artifacts.artifact import Artifact, Manifest
 from edgegate.cli import main
-from edgegate.errors import EngineInTheWay
+from edgegate.errors import EngineFolderForeign, EngineInTheWay, EngineNotStarted
 from edgegate.kind import daemon as daemons
 from edgegate.kind.daemon import Daemon
 
@@ -68,3 +70,69 @@ def test_stop_puts_back_what_was_there_before(tmp_path: Path, monkeypatch: pytes
 def test_stop_where_none_runs_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["engine", "stop", "--data", str(tmp_path / "none"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == f"unix://{tmp_path}/none/docker.sock"
+
+
+def test_a_folder_with_something_else_is_never_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis").write_text("precious")
+    assert main(["engine", "stop", "--data", str(tmp_path)]) == 2
+    assert "so it is left as it is. Accepted: a folder that does not exist" in capsys.readouterr().err
+    assert (tmp_path / "thesis").read_text() == "precious"
+
+
+def test_nor_is_it_started_in(tmp_path: Path, engine: Artifact) -> None:
+    (tmp_path / "thesis").touch()
+    for place in (tmp_path, tmp_path / "thesis"):
+        with pytest.raises(EngineFolderForeign):
+            Daemon(place).start(engine)
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_without_root_it_says_so(tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    with pytest.raises(EngineNotStarted, match="needs root"):
+        Daemon(tmp_path / "data").start(engine)
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a start change one file instead of the machine; return the file, which says 128."""
+    value = tmp_path / "value"
+    value.write_text("128")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(daemons, "_SYSCTLS", {"fs.x": "1024"})
+    monkeypatch.setattr(daemons, "_CHANGED_BY_NODES", ())
+    monkeypatch.setattr(daemons, "_sysctl", lambda name: value)
+    monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    monkeypatch.setattr(Daemon, "_bridge", lambda self: None)
+    return value
+
+
+def test_a_start_that_fails_leaves_nothing(tmp_path: Path, engine: Artifact, machine: Path) -> None:
+    with pytest.raises(EngineNotStarted, match="dockerd"):
+        Daemon(tmp_path / "data").start(engine)
+    assert machine.read_text() == "128"
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_start_that_is_interrupted_ends_the_engine(
+    tmp_path: Path, engine: Artifact, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Daemon, "_words", lambda self, engine: ["/bin/sleep", "60"])
+    started: list[int] = []
+
+    def interrupt(daemon: Daemon, engine: Artifact) -> bool:
+        started.append(int(command.run(["pgrep", "-nP", str(os.getpid()), "sleep"]).stdout))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Daemon, "_answers", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Daemon(tmp_path / "data").start(engine)
+    assert not Path(f"/proc/{started[0]}").exists()
+    assert machine.read_text() == "128"
+
+
+def test_another_process_of_its_number_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "pid").write_text(str(os.getpid()))
+    assert Daemon(tmp_path)._pid is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgegate.errors import EngineMissing, EngineSilent
+from edgegate.kind import engine as engines
 from edgegate.kind import preflight
 from edgegate.kind.engine import Engine, Facts
 from edgegate.kind.preflight import Machine
@@ -71,6 +72,22 @@ def test_an_engine_tells_what_it_is(tmp_path: Path) -> None:
 def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, output: str) -> None:
     with pytest.raises(EngineSilent, match=r"unix:///nowhere does not answer.*edgegate engine start"):
         _docker(tmp_path, output, 1).facts()
+
+
+@pytest.mark.parametrize(
+    "output", ["[]", '{"ServerVersion": "28.0.1"}', '{"ServerVersion": "28.0.1", "CgroupVersion": "two"}', "3"]
+)
+def test_a_program_that_is_no_docker_is_nobodys_failure(tmp_path: Path, output: str) -> None:
+    with pytest.raises(EngineSilent, match="edgegate engine start"):
+        _docker(tmp_path, output).facts()
+
+
+def test_an_engine_that_hangs_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_ANSWERS_WITHIN", 0.2)
+    engine = _docker(tmp_path, "")
+    Path(engine.docker).write_text("#!/bin/sh\nexec sleep 20\n")
+    with pytest.raises(EngineSilent, match=r"docker info: killed after 0.2 s. Start it, or let edgegate run"):
+        engine.facts()
 
 
 def test_no_docker_on_path_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

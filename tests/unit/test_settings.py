@@ -1,6 +1,7 @@
 """Settings: the first source that says something wins, and each answer knows where it came from."""
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
@@ -190,8 +191,14 @@ def test_a_file_that_is_no_kubeconfig_says_why(tmp_path: Path, said: str, troubl
 
 
 def test_a_kubeconfig_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadSetting, match="cannot be read: Is a directory"):
+    with pytest.raises(BadSetting, match=r"is a folder\. Accepted: a kubeconfig"):
         resolve({"downstream_kubeconfig": str(tmp_path)}, {}, {})
+
+
+def test_a_kubeconfig_from_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadSetting, match="no file that can be read twice: write it to one"):
+        resolve({"downstream_kubeconfig": str(tmp_path / "pipe")}, {}, {})
 
 
 @pytest.fixture
@@ -225,6 +232,11 @@ def test_nodes_are_for_kind() -> None:
     with pytest.raises(BadSetting, match=r"--edge-nodes: 2 nodes need as many proxies.*Raise --edge-replicas"):
         resolve({"backend": "kind", "nodes": "2"}, {}, {})
     with pytest.raises(BadSetting, match="--edge-nodes: only --edge-backend kind has a use for it"):
-        resolve({"replicas": "2", "nodes": "2"}, {}, {})
+        resolve({"nodes": "2"}, {}, {})
     with pytest.raises(BadSetting, match=r"'9' cannot be meant\. Accepted: a number from 1 to 4"):
         resolve({"backend": "kind", "nodes": "9"}, {}, {})
+
+
+def test_a_command_names_what_it_can_be_given() -> None:
+    with pytest.raises(BadSetting, match="EDGEGATE_BACKEND: attach needs EDGEGATE_DOWNSTREAM_KUBECONFIG"):
+        resolve({}, {"EDGEGATE_BACKEND": "attach"}, {}, prefix="--")

@@ -45,6 +45,11 @@ def read(path: Path) -> Document:
         raise BadReport(file, "is no report.json") from error
     if schema != SCHEMA:
         raise BadReport(file, f"has schema {schema}, this edgegate reads {SCHEMA}")
+    try:
+        compare(found, found)  # whatever it lacks, it is this file that lacks it
+    except (AttributeError, KeyError, TypeError) as error:
+        named = "it lacks " if isinstance(error, KeyError) else ""
+        raise BadReport(file, f"is no whole report.json: {named}{error}") from error
     return found
 
 
@@ -55,8 +60,14 @@ def _shown(both: Comparison) -> RenderableType:
     if both.versions:
         told = (f"{name} {one or '–'} · {other or '–'}" for name, (one, other) in both.versions.items())
         tables.append(f"running differently: {', '.join(told)}")
-    tables.append("the verdicts differ" if both.differs else "the verdicts are the same")
+    tables.append(_told(both))
     return Group(*tables)
+
+
+def _told(both: Comparison) -> str:
+    if not both.gates:
+        return "neither run has a gate, so there is nothing to compare"
+    return "the verdicts differ" if both.differs else "the verdicts are the same"
 
 
 def _gates(gates: Iterable[GatePair]) -> Table:

@@ -25,10 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, talk: Talk) -> int:
     """Start an edge, or find that one which fits is running, and say how to use it."""
     inside_only = os.geteuid() != 0  # asked now: without root, opening the edge enters a namespace where we are root
+    # Asked before the settings are read: they would ask for a kubeconfig, which `up` has no use for either.
+    if (args.setting_backend or os.environ.get("EDGEGATE_BACKEND")) == ATTACH:
+        origin = "--backend" if args.setting_backend else "EDGEGATE_BACKEND"
+        raise BadSetting(origin, "an edge that somebody else runs is up already; pytest attaches.")
     settings = replace(table.from_arguments(args, os.environ), keep=True)
-
-    if settings.backend == ATTACH:
-        raise BadSetting(settings.origin("backend"), "an edge that somebody else runs is up already; pytest attaches.")
 
     def tell(took: Took) -> None:
         talk.say(f"  {took.name:<22} {show_duration(took.seconds):>9}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from edgegate import command
 from edgegate.artifacts import Artifact
 from edgegate.clock import wait_until
-from edgegate.errors import CommandFailed, EngineInTheWay
+from edgegate.errors import CommandFailed, EngineFolderForeign, EngineInTheWay, EngineNotStarted
 from edgegate.kind.runtime import missing_capabilities, write_wrapper
 
 BRIDGE = "edged0"
@@ -31,6 +31,9 @@ _SYSCTLS = {
 _CHANGED_BY_NODES = ("vm.overcommit_memory", "kernel.panic", "kernel.panic_on_oops")
 """What a kubelet sets on the machine, as no namespace holds it."""
 _ANSWERS_WITHIN = 30.0
+_ENDS_WITHIN = 60.0
+_OWNED = "edgegate-engine"
+"""File in a folder that an engine of ours has made: no other folder is ever removed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ class Daemon:
     def _pid(self) -> int | None:
         try:
             pid = int((self.folder / "pid").read_text())
-            return pid if b"dockerd" in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+            # After a restart of the machine another engine may have the number: ours names this very file.
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            return pid if f"--pidfile={self.folder}/pid".encode() in words else None
         except (OSError, ValueError):
             return None
 
@@ -57,20 +62,44 @@ class Daemon:
         """Start it and return when it answers; one that runs already is left alone. Needs root.
 
         Raises:
+            EngineFolderForeign: the folder holds something else.
             EngineInTheWay: the bridge belongs to another one of ours.
-            NeverReady, CommandFailed: it does not come up.
+            EngineNotStarted: what it needs of the machine cannot be had.
+            NeverReady, CommandFailed: it does not come up; nothing of it is left then.
         """
         if self._pid is not None:
             return
+        if self._foreign():
+            raise EngineFolderForeign(self.folder)
         if Path(f"/sys/class/net/{BRIDGE}").exists() and not (self.folder / "before.json").exists():
             raise EngineInTheWay(BRIDGE)
+        if os.geteuid() != 0:
+            raise EngineNotStarted(self.folder, "it needs root. Run it as root, or start Docker as your system has it")
+        kept = (self.folder / _OWNED).exists()
+        try:
+            self._start(engine)
+        except OSError as refused:
+            self.stop(keep_data=kept)
+            why = f"{refused.strerror}: {refused.filename}. Make it writable, or name another folder: --data DIR"
+            raise EngineNotStarted(self.folder, why) from refused
+        except BaseException:  # Ctrl-C too
+            self.stop(keep_data=kept)
+            raise
+
+    def _foreign(self) -> bool:
+        """Tell whether there is something at its place that no engine of ours has made."""
+        if not self.folder.is_dir():
+            return self.folder.exists()
+        ours = any((self.folder / name).exists() for name in (_OWNED, "before.json"))
+        return not ours and any(self.folder.iterdir())
+
+    def _start(self, engine: Artifact) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self.folder / _OWNED).touch()
         self._note_before()
         for name, value in _SYSCTLS.items():
             _write_sysctl(name, value)
-        command.run(["ip", "link", "add", BRIDGE, "type", "bridge"], check=False)
-        command.run(["ip", "addr", "replace", _BRIDGE_ADDRESS, "dev", BRIDGE])
-        command.run(["ip", "link", "set", BRIDGE, "up"])
+        self._bridge()
         words, environment = self._words(engine), self._environment(engine)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         files = [
@@ -80,13 +109,23 @@ class Daemon:
         ]
         # It outlives us, which an object of `subprocess` would complain about.
         pid = os.posix_spawn(words[0], words, environment, file_actions=files, setsid=True)
-        wait_until(
-            "our Docker engine answers",
-            lambda: self._answers(engine),
-            deadline=_ANSWERS_WITHIN,
-            failed=lambda: self._ended(words, pid),
-            every=0.1,
-        )
+        try:
+            wait_until(
+                "our Docker engine answers",
+                lambda: self._answers(engine),
+                deadline=_ANSWERS_WITHIN,
+                failed=lambda: self._ended(words, pid),
+                every=0.1,
+            )
+        except BaseException:
+            _end(pid)
+            raise
+
+    @staticmethod
+    def _bridge() -> None:
+        command.run(["ip", "link", "add", BRIDGE, "type", "bridge"], check=False)
+        command.run(["ip", "addr", "replace", _BRIDGE_ADDRESS, "dev", BRIDGE])
+        command.run(["ip", "link", "set", BRIDGE, "up"])
 
     def _note_before(self) -> None:
         note = self.folder / "before.json"
@@ -141,11 +180,18 @@ class Daemon:
         return CommandFailed(words, status=os.waitstatus_to_exitcode(status), output=tail)
 
     def stop(self, *, keep_data: bool = False) -> None:
-        """Stop it, with every container that it runs, and put back what was changed; nothing runs: nothing happens."""
+        """Stop it, with every container that it runs, and put back what was changed; nothing runs: nothing happens.
+
+        Raises:
+            EngineFolderForeign: the folder holds something that no engine of ours has made.
+            NeverReady: it does not end.
+        """
+        if self._foreign():
+            raise EngineFolderForeign(self.folder)
         pid = self._pid
         if pid is not None:
             os.kill(pid, signal.SIGTERM)
-            wait_until("our Docker engine ends", lambda: self._pid is None, deadline=60.0, every=0.1)
+            wait_until("our Docker engine ends", lambda: self._pid is None, deadline=_ENDS_WITHIN, every=0.1)
         note = self.folder / "before.json"
         if note.exists():
             command.run(["ip", "link", "del", BRIDGE], check=False)
@@ -158,6 +204,13 @@ class Daemon:
             note.unlink()
         if not keep_data:
             _remove(self.folder)
+
+
+def _end(pid: int) -> None:
+    """End an engine that we have started and that has not come up; one that has ended is fine."""
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(pid, signal.SIGTERM)
+        wait_until("our Docker engine ends", lambda: os.waitpid(pid, os.WNOHANG)[0], deadline=_ENDS_WITHIN, every=0.1)
 
 
 def _remove(folder: Path) -> None:

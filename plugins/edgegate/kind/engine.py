@@ -58,16 +58,23 @@ class Engine:
         Raises:
             EngineSilent: it does not answer within 10 s, or refuses.
         """
-        done = self.run("info", "--format", "{{json .}}", check=False, within=_ANSWERS_WITHIN)
+        host = self.environment.get("DOCKER_HOST", "its default socket")
+        try:
+            done = self.run("info", "--format", "{{json .}}", check=False, within=_ANSWERS_WITHIN)
+        except CommandFailed as failed:  # it hangs, or is no program at all
+            raise EngineSilent(host, f"{self.docker} info: {failed.output}") from failed
         try:
             said: dict[str, Any] = json.loads(done.stdout)
-        except ValueError:
-            said = {}
-        trouble = [*said.get("ServerErrors", ()), *([done.stderr.strip()] if done.status else [])]
+            trouble = [*(said.get("ServerErrors") or ()), *([done.stderr.strip()] if done.status else [])]
+        except (ValueError, AttributeError):
+            said, trouble = {}, [done.stderr.strip()] if done.stderr.strip() else []
         if trouble or not said.get("ServerVersion"):
-            host = self.environment.get("DOCKER_HOST", "its default socket")
-            raise EngineSilent(host, "; ".join(trouble) or "no version in its answer")
-        return Facts(said["ServerVersion"], int(said.get("CgroupVersion") or 1), Path(said["DockerRootDir"]))
+            raise EngineSilent(host, "; ".join(map(str, trouble)) or "no version in its answer")
+        try:
+            return Facts(said["ServerVersion"], int(said.get("CgroupVersion") or 1), Path(said["DockerRootDir"]))
+        except (KeyError, TypeError, ValueError) as strange:
+            what = f"{self.docker} info tells no DockerRootDir, or a CgroupVersion that is none: is it Docker?"
+            raise EngineSilent(host, what) from strange
 
     def run(self, *words: str, check: bool = True, within: float = 60.0) -> Completed:
         """Run the command.

@@ -1,5 +1,6 @@
 """Make the node image and the components' images from the store, once for what they are made of."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -13,7 +14,8 @@ from pathlib import Path
 from edgegate import command
 from edgegate.artifacts import Artifact, Progress
 from edgegate.artifacts.lock import locked
-from edgegate.errors import CommandFailed
+from edgegate.artifacts.store import free_disk_mib
+from edgegate.errors import CacheNotWritable, CommandFailed, NotEnoughDisk
 from edgegate.kind import archive, system
 from edgegate.kind.archive import Command
 from edgegate.kind.content import import_images
@@ -24,6 +26,8 @@ NODE_PINS = ("kubernetes", "kubernetes-node", "etcd", "coredns", "pause", "kind"
 """The pins that the node image is made of."""
 COMPONENT_PINS = ("envoy", "envoy-gateway", "coredns", "acmesolver")
 """The pins that become images of their own where they are among the artifacts."""
+_NEEDS_MIB = 3000
+"""Free disk that the largest image needs while it is made: its parts, what containerd unpacks, the archive."""
 _CODE = ("archive.py", "content.py", "images.py", "system.py", "tree.py")
 
 
@@ -97,11 +101,12 @@ class Images:
         made_of = [*(self.artifacts[pin].path.name for pin in pins), *tags, str(run), _code()]
         key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
         place = self.cache / "images" / f"{name}-{key}.tar"
-        place.parent.mkdir(parents=True, exist_ok=True)
+        with _told(name, place):
+            place.parent.mkdir(parents=True, exist_ok=True)
         with locked(place.with_suffix(".lock"), lambda pid: self.progress.say(f"waiting for process {pid}: {name}")):
             if not place.exists():
                 began = time.monotonic()
-                with _scratch(place) as scratch:
+                with _told(name, place), _scratch(place) as scratch:
                     tree = Tree()
                     self.progress.step(f"image {name}", "assembling")
                     make(scratch, tree)
@@ -170,6 +175,21 @@ def _program(tree: Tree, path: str, program: Path, packages: Path) -> None:
 def _code() -> str:
     folder = Path(__file__).parent
     return hashlib.sha256(b"\0".join((folder / name).read_bytes() for name in _CODE)).hexdigest()
+
+
+@contextmanager
+def _told(name: str, place: Path) -> Iterator[None]:
+    """Translate what a disk says. Raises NotEnoughDisk and CacheNotWritable."""
+    try:
+        yield
+    except OSError as refused:
+        where = place.parent
+        if refused.errno == errno.ENOSPC:
+            has = free_disk_mib(where)
+            raise NotEnoughDisk(f"image {name}", needs_mib=_NEEDS_MIB, has_mib=has, where=where) from refused
+        if refused.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise CacheNotWritable(f"image {name}", where=where, reason=str(refused.strerror)) from refused
+        raise
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """Whether an edge that somebody else runs can be used as it is, told in seconds and before anything is changed."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
 
+from edgegate.clock import Deadline
 from edgegate.clusters import kinds
 from edgegate.clusters.access import Need, forbidden
 from edgegate.clusters.kinds import Kind, Ref
@@ -16,6 +16,10 @@ ANSWER = 2.0
 """Seconds in which a control plane has to say its version."""
 CONTROLLER = "gateway.envoyproxy.io/"
 """How the name of every Envoy Gateway's controller begins."""
+_HANGS = (
+    "its control plane did not answer within {:g} s. Is its address reachable from here? Where the kubeconfig has a "
+    "program for logins (exec), it must end by itself: log in first."
+)
 _USE = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("get", "list", "watch")
 MADE = (
@@ -78,15 +82,21 @@ def _raise(planes: Sequence[ControlPlane], problems: Sequence[str]) -> None:
 
 
 def _each(planes: Sequence[ControlPlane], look: Callable[[ControlPlane], str]) -> Iterator[str]:
-    """Look at all planes at once. A thread that hangs, as in a look-up of a name, is left behind."""
-    threads = ThreadPoolExecutor(len(planes))
-    looks = [threads.submit(look, plane) for plane in planes]
-    for plane, one in zip(planes, looks, strict=True):
-        try:
-            yield one.result(timeout=ANSWER + 0.5)
-        except TooLate:
-            yield f"{plane.name}: its control plane did not answer within {ANSWER:g} s"
-    threads.shutdown(wait=False, cancel_futures=True)
+    """Look at all planes at once. What hangs, as a look-up of a name or a program for logins, is left behind."""
+    found: dict[int, str] = {}
+
+    def one(number: int, plane: ControlPlane) -> None:
+        found[number] = look(plane)
+
+    # Daemons: Python would wait at its end for threads of a pool, and a program for logins may hang for ever.
+    looks = [threading.Thread(target=one, args=pair, daemon=True) for pair in enumerate(planes)]
+    for thread in looks:
+        thread.start()
+    ends = Deadline.after(ANSWER + 0.5)
+    for thread in looks:
+        thread.join(ends.left())
+    for number, plane in enumerate(planes):
+        yield found.get(number, f"{plane.name}: {_HANGS.format(ANSWER)}")
 
 
 def _silence(plane: ControlPlane) -> str:
