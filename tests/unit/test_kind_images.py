@@ -1,5 +1,6 @@
 """Images as files: what is in them, that the same content has the same id, and how Debian's folders are merged."""
 
+import errno
 import io
 import json
 import tarfile
@@ -7,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from edgegate.artifacts import Quiet
+from edgegate.artifacts.artifact import Artifact, Manifest
+from edgegate.errors import CacheNotWritable, NotEnoughDisk
 from edgegate.kind import archive, system
 from edgegate.kind.archive import Command
+from edgegate.kind.images import Images
 from edgegate.kind.tree import Tree
 
 
@@ -102,3 +107,22 @@ def test_a_node_has_no_boot_units_and_its_own_start(tmp_path: Path) -> None:
     assert f"usr/{boot}" not in paths
     assert "usr/lib/cni/dhcp" not in paths
     assert {"usr/local/bin/entrypoint", "usr/local/bin/before-entrypoint", "usr/bin/sh", "kind/version"} <= set(paths)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.ENOSPC, NotEnoughDisk), (errno.EROFS, CacheNotWritable), (errno.EACCES, CacheNotWritable)],
+)
+def test_a_disk_that_refuses_is_named_and_nothing_half_stays(
+    tmp_path: Path, tool: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: type[Exception]
+) -> None:
+    def refuse(out: Path, *rest: object) -> str:
+        out.write_bytes(b"half")
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(archive, "write", refuse)
+    artifact = Artifact(tmp_path / "envoy-1", Manifest("envoy", "1.38.3", {"envoy": str(tool)}))
+    base = Artifact(tmp_path / "base-1", Manifest("node-base", "12", {}))
+    with pytest.raises(said, match="EDGEGATE_CACHE"):
+        Images(tmp_path, {"envoy": artifact, "node-base": base}, Quiet()).component("envoy", ["a/b:v1"])
+    assert [one.suffix for one in (tmp_path / "images").iterdir()] == [".lock"]
