@@ -1,5 +1,6 @@
 """The process table of a lab: what runs in it, by name."""
 
+import os
 import re
 import threading
 from dataclasses import asdict
@@ -71,7 +72,7 @@ class ProcessTable:
 
     def usage(self) -> list[dict[str, Any]]:
         """Return a `Usage` of each process; what runs beside the table, as containers of pods do, by its program."""
-        names = {managed.pid: name for name, managed in list(self._table.items())}
+        names = {managed.pid: name for name, managed in list(self._table.items())} | {os.getpgrp(): "(supervisor)"}
         return [
             asdict(Usage(names.get(group, f"({used.program})"), used.resident / 2**20, used.cpu_seconds))
             for group, used in usage_by_group().items()
