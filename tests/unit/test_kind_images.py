@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -126,3 +127,16 @@ def test_a_disk_that_refuses_is_named_and_nothing_half_stays(
     with pytest.raises(said, match="EDGEGATE_CACHE"):
         Images(tmp_path, {"envoy": artifact, "node-base": base}, Quiet()).component("envoy", ["a/b:v1"])
     assert [one.suffix for one in (tmp_path / "images").iterdir()] == [".lock"]
+
+
+def test_a_read_only_cache_is_enough_where_all_is_made(
+    tmp_path: Path, tool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = Artifact(tmp_path / "envoy-1", Manifest("envoy", "1.38.3", {"envoy": str(tool)}))
+    base = Artifact(tmp_path / "base-1", Manifest("node-base", "12", {}))
+    images = Images(tmp_path, {"envoy": artifact, "node-base": base}, Quiet())
+    made = images.component("envoy", ["a/b:v1"])
+    made.path.with_suffix(".lock").unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert images.component("envoy", ["a/b:v1"]) == made
+    assert not made.path.with_suffix(".lock").exists()

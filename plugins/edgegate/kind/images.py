@@ -101,22 +101,31 @@ class Images:
         made_of = [*(self.artifacts[pin].path.name for pin in pins), *tags, str(run), _code()]
         key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
         place = self.cache / "images" / f"{name}-{key}.tar"
-        with _told(name, place):
-            place.parent.mkdir(parents=True, exist_ok=True)
+
+        def write(out: Path, scratch: Path) -> None:
+            tree = Tree()
+            self.progress.step(f"image {name}", "assembling")
+            make(scratch, tree)
+            self.progress.step(f"image {name}", "writing")
+            archive.write(out, tags, tree, run)
+
+        if not place.exists() or os.access(place.parent, os.W_OK):  # a read-only cache is enough where all is made
+            with _told(name, place):
+                self._ensure(name, place, write)
+        return Image(name, tags, archive.read_id(place), place)
+
+    def _ensure(self, name: str, place: Path, write: Callable[[Path, Path], None]) -> None:
+        """Have an archive; whoever else makes it is waited for."""
+        place.parent.mkdir(parents=True, exist_ok=True)
         with locked(place.with_suffix(".lock"), lambda pid: self.progress.say(f"waiting for process {pid}: {name}")):
             if not place.exists():
                 began = time.monotonic()
-                with _told(name, place), _scratch(place) as scratch:
-                    tree = Tree()
-                    self.progress.step(f"image {name}", "assembling")
-                    make(scratch, tree)
-                    self.progress.step(f"image {name}", "writing")
-                    archive.write(scratch / "image.tar", tags, tree, run)
+                with _scratch(place) as scratch:
+                    write(scratch / "image.tar", scratch)
                     (scratch / "image.tar").rename(place)
                 self.progress.done(f"image {name}", time.monotonic() - began)
                 _forget_older(place, name)
         os.utime(place)
-        return Image(name, tags, archive.read_id(place), place)
 
     def _make_node(self, scratch: Path, tree: Tree) -> None:
         node = self.artifacts["kubernetes-node"]
