@@ -139,3 +139,13 @@ def test_what_runs_unlike_what_is_asked_for_is_told() -> None:
     assert first == "edge ready after 2.00 s (attached), running cert-manager 1.21.2, envoy 1.37.0"
     assert second == "unlike what is asked for: envoy 1.37.0 instead of 1.38.3"
     assert terminal.edge_is_up({**edge, "versions": {"envoy": "1.38.3"}}, asked).count("\n") == 0
+
+
+def test_what_did_not_pass_stands_before_all_that_did() -> None:
+    idle = {"name": "w", "gate": "g", "reason": "old", "link": "", "expires": "2027-01-01", "used": []}
+    text = page.render(_document(_test("good", "pass"), _test("bad", "fail", "broken"), waivers=[idle]))
+
+    places = [text.index(part) for part in ("What did not pass", "test_x.py::bad", "Passed", "test_x.py::good")]
+    assert places == sorted(places)
+    assert "1 waiver that spared no test of this run" in text[places[-1] :]
+    assert "<h2>Waivers</h2>" not in text

@@ -28,8 +28,11 @@ def render(document: Document) -> str:
             f"<header><h1>Edge verdict</h1>{_badge(verdict)}<span>{_running(document)}</span></header>",
             f'<p class="soft">{_when(document)}</p>',
             *_gates(document),
-            *(_test(test) for test in _worst_first(document["tests"])),
+            *_tests("What did not pass", [one for one in document["tests"] if one["verdict"] != Verdict.PASS]),
+            *_stages(document["gates"]),
+            *_tests("Passed", [one for one in document["tests"] if one["verdict"] == Verdict.PASS]),
             *_asked(document),
+            *_idle_waivers(document["waivers"]),
             "</main></body></html>\n",
         ]
     )
@@ -60,7 +63,7 @@ def _when(document: Document) -> str:
 def _gates(document: Document) -> list[str]:
     rows = [
         (
-            escape(gate["name"] or "(no gate)"),
+            f'<span class="stage">{escape(gate["name"] or "(no gate)")}</span>',
             _badge(gate["verdict"]),
             str(len(gate["tests"])),
             escape(show_duration(gate["seconds"])),
@@ -71,16 +74,25 @@ def _gates(document: Document) -> list[str]:
     if not rows:
         return ["<p>No test used the edge.</p>"]
     listed = table(["gate", "verdict", "tests", "time", "again"], rows, numbers=(2, 3))
-    return ["<h2>Gates</h2>", listed, *_waivers(document["waivers"]), *_stages(document["gates"]), "<h2>Tests</h2>"]
+    used = [one for one in document["waivers"] if one["used"]]
+    return ["<h2>Gates</h2>", listed, *(["<h2>Waivers</h2>", _waivers(used)] if used else [])]
 
 
-def _waivers(waivers: list[Document]) -> list[str]:
+def _waivers(waivers: list[Document]) -> str:
     rows = [
         [*(escape(one[key]) for key in ("name", "gate", "reason", "link", "expires")), str(len(one["used"]))]
         for one in waivers
     ]
-    listed = table(["waiver", "gate", "reason", "link", "until", "tests"], rows, numbers=(5,))
-    return ["<h2>Waivers</h2>", listed] if rows else []
+    return table(["waiver", "gate", "reason", "link", "until", "tests"], rows, numbers=(4, 5))
+
+
+def _idle_waivers(waivers: list[Document]) -> list[str]:
+    """Return those that spared no test, folded: a project may have many, and they say nothing of this run."""
+    idle = [one for one in waivers if not one["used"]]
+    if not idle:
+        return []
+    title = f"{len(idle)} {'waiver' if len(idle) == 1 else 'waivers'} that spared no test of this run"
+    return [f"<details><summary>{title}</summary><div>{_waivers(idle)}</div></details>"]
 
 
 def _stages(gates: list[Document]) -> list[str]:
@@ -91,6 +103,10 @@ def _stages(gates: list[Document]) -> list[str]:
         for one in gate["stages"]
     ]
     return ["<h2>Stages against budgets</h2>", *shown] if shown else []
+
+
+def _tests(title: str, tests: list[Document]) -> list[str]:
+    return [f"<h2>{title}</h2>", *map(_test, _worst_first(tests))] if tests else []
 
 
 def _worst_first(tests: list[Document]) -> list[Document]:
