@@ -8,6 +8,7 @@ from pathlib import Path
 
 from edgegate import command
 from edgegate.artifacts import Artifact
+from edgegate.artifacts.process import tied
 from edgegate.clock import wait_until
 from edgegate.errors import CommandFailed
 
@@ -37,7 +38,8 @@ def _containerd(packages: Artifact, root: Path, scratch: Path) -> Iterator[list[
     words = [str(packages.binary("containerd")), f"--config={config}", f"--root={root}", f"--state={scratch}/state"]
     ctr = [str(packages.binary("ctr")), f"--address={address}"]
     with log.open("wb") as said:
-        running = subprocess.Popen([*words, f"--address={address}"], env=environment, stdout=said, stderr=said)
+        # Tied: after `kill -9` of a build it would run for ever.
+        running = subprocess.Popen(tied([*words, f"--address={address}"]), env=environment, stdout=said, stderr=said)
         try:
 
             def failed() -> Exception | None:
