@@ -36,7 +36,7 @@ EdgegateError
     ├── ArtifactFault          something could not be had or built
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     ├── KindFault              Docker or a kind cluster
-    │   ├── EngineMissing / EngineSilent / EngineInTheWay / EngineNotStarted
+    │   ├── EngineMissing / EngineSilent / EngineInTheWay / EngineNotPossible
     │   └── KindNotPossible / ClusterNotMade / ClusterNotGone
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
@@ -794,11 +794,11 @@ class EngineInTheWay(KindFault):
         self.bridge = bridge
 
 
-class EngineNotStarted(KindFault):
+class EngineNotPossible(KindFault):
     """What an engine of ours needs of the machine cannot be had."""
 
-    def __init__(self, folder: Path, why: str) -> None:
-        super().__init__(f"a Docker engine of our own cannot be started in {folder}: {why}.")
+    def __init__(self, folder: Path, why: str, *, verb: str = "started") -> None:
+        super().__init__(f"the Docker engine of our own in {folder} cannot be {verb}: {why}.")
         self.folder, self.why = folder, why
 
 

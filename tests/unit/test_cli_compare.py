@@ -136,3 +136,12 @@ def test_two_runs_without_gates_are_not_the_same(tmp_path: Path, capsys: Capture
     (tmp_path / "report.json").write_text(json.dumps(report({})))
     main(["compare", str(tmp_path), str(tmp_path)])
     assert "neither run has a gate, so there is nothing to compare" in capsys.readouterr().out
+
+
+def test_names_are_no_markup(tmp_path: Path, capsys: Captured) -> None:
+    for name, running in (("a", {"[/red]": "1"}), ("b", {})):
+        content = report({"gate[/b]": {"x[/i]": "pass"}}) | {"versions": {"running": running}}
+        (tmp_path / name).write_text(json.dumps(content))
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "gate[/b]" in (said := capsys.readouterr().out)
+    assert "running differently: [/red] 1 · –" in said

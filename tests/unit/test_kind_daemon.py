@@ -9,7 +9,7 @@ import pytest
 from edgegate import command
 from edgegate.artifacts.artifact import Artifact, Manifest
 from edgegate.cli import main
-from edgegate.errors import EngineFolderForeign, EngineInTheWay, EngineNotStarted
+from edgegate.errors import EngineFolderForeign, EngineInTheWay, EngineNotPossible
 from edgegate.kind import daemon as daemons
 from edgegate.kind.daemon import Daemon
 
@@ -60,6 +60,7 @@ def test_stop_puts_back_what_was_there_before(tmp_path: Path, monkeypatch: pytes
     value.write_text("1024")
     folder.mkdir()
     (folder / "before.json").write_text(json.dumps({"fs.x": "128"}))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(daemons, "_sysctl", lambda name: value)
     monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
     Daemon(folder).stop()
@@ -90,9 +91,16 @@ def test_nor_is_it_started_in(tmp_path: Path, engine: Artifact) -> None:
 def test_without_root_it_says_so(tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
-    with pytest.raises(EngineNotStarted, match="needs root"):
+    with pytest.raises(EngineNotPossible, match="needs root"):
         Daemon(tmp_path / "data").start(engine)
     assert not (tmp_path / "data").exists()
+
+
+def test_nor_is_it_stopped_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (tmp_path / "before.json").write_text("{}")
+    with pytest.raises(EngineNotPossible, match="cannot be stopped: it needs root"):
+        Daemon(tmp_path).stop()
 
 
 @pytest.fixture
@@ -110,7 +118,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path: Path, engine: Artifact, machine: Path) -> None:
-    with pytest.raises(EngineNotStarted, match="dockerd"):
+    with pytest.raises(EngineNotPossible, match="dockerd"):
         Daemon(tmp_path / "data").start(engine)
     assert machine.read_text() == "128"
     assert not (tmp_path / "data").exists()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
@@ -58,7 +59,7 @@ def _shown(both: Comparison) -> RenderableType:
     if both.stages:
         tables.append(_stages(both))
     if both.versions:
-        told = (f"{name} {one or '–'} · {other or '–'}" for name, (one, other) in both.versions.items())
+        told = (escape(f"{name} {one or '–'} · {other or '–'}") for name, (one, other) in both.versions.items())
         tables.append(f"running differently: {', '.join(told)}")
     tables.append(_told(both))
     return Group(*tables)
@@ -73,9 +74,9 @@ def _told(both: Comparison) -> str:
 def _gates(gates: Iterable[GatePair]) -> Table:
     table = Table("gate", "first", "second", "first, s", "second, s", title="verdicts")
     for gate in gates:
-        table.add_row(gate.name, *map(_verdict, gate.verdicts), *map(_seconds, gate.seconds))
+        table.add_row(escape(gate.name), *map(_verdict, gate.verdicts), *map(_seconds, gate.seconds))
         for test, said in gate.tests.items():
-            table.add_row(f"  {test.rpartition('::')[2]}".replace("[", r"\["), *map(_verdict, said))
+            table.add_row(escape(f"  {test.rpartition('::')[2]}"), *map(_verdict, said))
     return table
 
 
@@ -85,13 +86,13 @@ def _stages(both: Comparison) -> Table:
         one, other = row.seconds
         ratio = f"{other / one:.2f}" if one and other else "–"
         gate = f"{row.gate}, {row.during}" if row.during else row.gate
-        table.add_row(gate, row.stage, row.measure, _seconds(one), _seconds(other), ratio)
+        table.add_row(escape(gate), escape(row.stage), row.measure, _seconds(one), _seconds(other), ratio)
     return table
 
 
 def _verdict(said: str) -> str:
     colour = COLOURS.get(said)
-    return f"[{colour}]{said}[/]" if colour else said
+    return f"[{colour}]{said}[/]" if colour else escape(said)
 
 
 def _seconds(value: float | None) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from edgegate import command
 from edgegate.artifacts import Artifact
 from edgegate.clock import wait_until
-from edgegate.errors import CommandFailed, EngineFolderForeign, EngineInTheWay, EngineNotStarted
+from edgegate.errors import CommandFailed, EngineFolderForeign, EngineInTheWay, EngineNotPossible
 from edgegate.kind.runtime import missing_capabilities, write_wrapper
 
 BRIDGE = "edged0"
@@ -64,7 +64,7 @@ class Daemon:
         Raises:
             EngineFolderForeign: the folder holds something else.
             EngineInTheWay: the bridge belongs to another one of ours.
-            EngineNotStarted: what it needs of the machine cannot be had.
+            EngineNotPossible: what it needs of the machine cannot be had.
             NeverReady, CommandFailed: it does not come up; nothing of it is left then.
         """
         if self._pid is not None:
@@ -74,14 +74,14 @@ class Daemon:
         if Path(f"/sys/class/net/{BRIDGE}").exists() and not (self.folder / "before.json").exists():
             raise EngineInTheWay(BRIDGE)
         if os.geteuid() != 0:
-            raise EngineNotStarted(self.folder, "it needs root. Run it as root, or start Docker as your system has it")
+            raise EngineNotPossible(self.folder, "it needs root. Run it as root, or start Docker as your system has it")
         kept = (self.folder / _OWNED).exists()
         try:
             self._start(engine)
         except OSError as refused:
             self.stop(keep_data=kept)
             why = f"{refused.strerror}: {refused.filename}. Make it writable, or name another folder: --data DIR"
-            raise EngineNotStarted(self.folder, why) from refused
+            raise EngineNotPossible(self.folder, why) from refused
         except BaseException:  # Ctrl-C too
             self.stop(keep_data=kept)
             raise
@@ -184,15 +184,17 @@ class Daemon:
 
         Raises:
             EngineFolderForeign: the folder holds something that no engine of ours has made.
+            EngineNotPossible: we are not root.
             NeverReady: it does not end.
         """
         if self._foreign():
             raise EngineFolderForeign(self.folder)
-        pid = self._pid
+        pid, note = self._pid, self.folder / "before.json"
+        if os.geteuid() != 0 and (pid is not None or note.exists()):
+            raise EngineNotPossible(self.folder, "it needs root, as its start did", verb="stopped")
         if pid is not None:
             os.kill(pid, signal.SIGTERM)
             wait_until("our Docker engine ends", lambda: self._pid is None, deadline=_ENDS_WITHIN, every=0.1)
-        note = self.folder / "before.json"
         if note.exists():
             command.run(["ip", "link", "del", BRIDGE], check=False)
             before: Mapping[str, str] = json.loads(note.read_text())
