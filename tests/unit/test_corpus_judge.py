@@ -8,9 +8,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 from corpus_files import seen
-from edgegate.cli.corpus import _delta_shown, _shown
+from edgegate.cli.corpus import _cut, _delta_shown, _shown
 from edgegate.corpus import origin
 from edgegate.corpus.bootstrap import bootstrap
 from edgegate.corpus.cases import Case, Expected, Request, Stage
@@ -186,3 +187,8 @@ def test_the_answer_to_head_ends_with_its_headers(tmp_path: Path) -> None:
         ended.set()
         thread.join()
     assert (answer.status, answer.error) == (200, "")
+
+
+def test_what_a_case_says_is_no_markup() -> None:
+    shown = _cut(["942100-1: log has no [id 942100], seen [/x]"])
+    assert [Text.from_markup(line).plain for line in shown] == ["942100-1: log has no [id 942100], seen [/x]"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 
 from edgegate import arguments as table
@@ -106,8 +107,9 @@ def _shown(result: Result) -> RenderableType:
 
 
 def _cut(lines: Sequence[str]) -> list[str]:
+    """Return the first lines, as they are: what a case says may have brackets, which would be taken for styles."""
     more = len(lines) - _SHOWN
-    return [*lines[:_SHOWN], *([f"… and {more} more: --json has them all"] if more > 0 else [])]
+    return [*map(escape, lines[:_SHOWN]), *([f"… and {more} more: --json has them all"] if more > 0 else [])]
 
 
 def _delta_data(before: Result, after: Result, found: Sequence[Change]) -> dict[str, object]:
