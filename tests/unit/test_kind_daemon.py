@@ -63,6 +63,7 @@ def test_stop_puts_back_what_was_there_before(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(daemons, "_sysctl", lambda name: value)
     monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    monkeypatch.setattr(daemons, "_left_bridges", lambda addresses: [])
     Daemon(folder).stop()
     assert value.read_text() == "128"
     assert not folder.exists()
@@ -91,6 +92,7 @@ def test_nor_is_it_started_in(tmp_path: Path, engine: Artifact) -> None:
 def test_without_root_it_says_so(tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    monkeypatch.setattr(daemons, "_left_bridges", lambda addresses: [])
     with pytest.raises(EngineNotPossible, match="needs root"):
         Daemon(tmp_path / "data").start(engine)
     assert not (tmp_path / "data").exists()
@@ -113,6 +115,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(daemons, "_CHANGED_BY_NODES", ())
     monkeypatch.setattr(daemons, "_sysctl", lambda name: value)
     monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    monkeypatch.setattr(daemons, "_left_bridges", lambda addresses: [])
     monkeypatch.setattr(Daemon, "_bridge", lambda self: None)
     return value
 
@@ -144,3 +147,14 @@ def test_a_start_that_is_interrupted_ends_the_engine(
 def test_another_process_of_its_number_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "pid").write_text(str(os.getpid()))
     assert Daemon(tmp_path)._pid is None
+
+
+def test_bridges_that_an_engine_leaves_are_those_of_its_pool() -> None:
+    said = [
+        {"ifname": "br-d5828d27efa2", "addr_info": [{"local": "10.214.0.1"}]},
+        {"ifname": "br-0123456789ab", "addr_info": [{"local": "172.18.0.1"}]},
+        {"ifname": "eth0", "addr_info": [{"local": "10.214.0.2"}]},
+        {"ifname": "br-none", "addr_info": []},
+    ]
+    assert daemons._left_bridges(json.dumps(said)) == ["br-d5828d27efa2"]
+    assert daemons._left_bridges("") == []

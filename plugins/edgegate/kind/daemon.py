@@ -5,6 +5,7 @@ firewall rules; nodes reach each other and the machine without any.
 """
 
 import contextlib
+import ipaddress
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from edgegate.kind.runtime import missing_capabilities, write_wrapper
 
 BRIDGE = "edged0"
 _BRIDGE_ADDRESS = "10.213.0.1/24"
-_POOL = "base=10.214.0.0/16,size=24"
+_POOL = ipaddress.IPv4Network("10.214.0.0/16")
 _SYSCTLS = {
     "net.ipv4.ip_forward": "1",
     # Each node has a systemd, a containerd and a kubelet that watch files; 128 is what many systems offer.
@@ -143,7 +144,7 @@ class Daemon:
             f"--bridge={BRIDGE}",
             "--iptables=false",
             "--ip6tables=false",
-            f"--default-address-pool={_POOL}",
+            f"--default-address-pool=base={_POOL},size=24",
         ]
         missing = missing_capabilities(Path("/proc/self/status").read_text())
         if missing:
@@ -196,16 +197,36 @@ class Daemon:
             os.kill(pid, signal.SIGTERM)
             wait_until("our Docker engine ends", lambda: self._pid is None, deadline=_ENDS_WITHIN, every=0.1)
         if note.exists():
-            command.run(["ip", "link", "del", BRIDGE], check=False)
-            before: Mapping[str, str] = json.loads(note.read_text())
-            for name, value in before.items():
-                _write_sysctl(name, value)
-            for group in Path("/sys/fs/cgroup").glob("*/docker"):
-                with contextlib.suppress(OSError):  # another engine's containers are in it
-                    group.rmdir()
-            note.unlink()
+            _put_back(note)
         if not keep_data:
             _remove(self.folder)
+
+
+def _put_back(note: Path) -> None:
+    """Put back what an engine that has ended had changed on the machine, by its note, and remove the note."""
+    for bridge in (BRIDGE, *_left_bridges(command.run(["ip", "-json", "-4", "address"], check=False).stdout)):
+        command.run(["ip", "link", "del", bridge], check=False)
+    before: Mapping[str, str] = json.loads(note.read_text())
+    for name, value in before.items():
+        _write_sysctl(name, value)
+    for group in Path("/sys/fs/cgroup").glob("*/docker"):
+        with contextlib.suppress(OSError):  # another engine's containers are in it
+            group.rmdir()
+    note.unlink()
+
+
+def _left_bridges(addresses: str) -> list[str]:
+    """Return the bridges of Docker networks with addresses of our pool: an engine that ends leaves them behind.
+
+    Args:
+        addresses: what `ip -json -4 address` has said.
+    """
+    return [
+        link["ifname"]
+        for link in json.loads(addresses or "[]")
+        if link["ifname"].startswith("br-")
+        and any(ipaddress.ip_address(one["local"]) in _POOL for one in link["addr_info"])
+    ]
 
 
 def _end(pid: int) -> None:
