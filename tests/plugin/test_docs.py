@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from edgegate.cli.faults import FAULTS
+from edgegate.cli.gates import GATES
 from edgegate.limits import Limits
 from edgegate.settings import SETTINGS
 from sample import Suite
@@ -50,6 +52,14 @@ def test_every_gate_is_told_of() -> None:
     assert set(re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE)) == set(marks)
     told = "".join(file.read_text() for file in DOCS.glob("*.md"))
     assert [gate for gate in sorted(set(marks)) if f"`{gate}`" not in told] == []
+
+
+def test_every_gate_can_be_proven() -> None:
+    """All but the ladder without a firewall: what judges it is shown red by `waf-transparency`."""
+    scenarios = {file.name: file.read_text() for file in (DOCS.parent / "e2e").glob("test_*.py")}
+    marked = {name: re.findall(r'edge_gate\("([\w-]+)"', text)[0] for name, text in scenarios.items()}
+    assert {gate: file for file, gate in marked.items() if gate != "transparency"} == GATES
+    assert set(FAULTS) == set(GATES)
 
 
 def test_every_limit_bounds_something() -> None:
