@@ -1,11 +1,12 @@
 """What the holder of a kubeconfig may do on a control plane, asked of the control plane itself."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from edgegate.clusters.kinds import Kind
 from edgegate.clusters.plane import ControlPlane
+from edgegate.errors import PlaneRefused
 
 _REVIEWS = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview")
 _AT_ONCE = 8
@@ -42,6 +43,21 @@ def forbidden(plane: ControlPlane, needs: Iterable[Need]) -> list[Need]:
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         allowed = list(threads.map(lambda need: _allowed(plane, need), asked))
     return [need for need, yes in zip(asked, allowed, strict=True) if not yes]
+
+
+def refused(do: Callable[[], object], status: int | None = None) -> bool:
+    """Do something, and tell whether a control plane refused it.
+
+    Raises:
+        PlaneRefused: it was refused with another status than the one that was asked about.
+    """
+    try:
+        do()
+    except PlaneRefused as refusal:
+        if status not in (None, refusal.status):
+            raise
+        return True
+    return False
 
 
 def _allowed(plane: ControlPlane, need: Need) -> bool:

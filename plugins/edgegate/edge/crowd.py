@@ -11,12 +11,13 @@ from typing import Self, TypeVar
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.clusters import kinds
+from edgegate.clusters.access import refused
 from edgegate.clusters.kinds import Kind, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.edge.customer import Customer
 from edgegate.edge.http_proxy import HttpProxy
 from edgegate.edge.zone import Zone
-from edgegate.errors import EnvironmentFault, NeverReady, PlaneRefused
+from edgegate.errors import EnvironmentFault, NeverReady
 
 T = TypeVar("T")
 
@@ -193,7 +194,7 @@ class Quarrel:
 
     def _change(self, ref: Ref) -> None:
         change = {"metadata": {"annotations": {"edgegate/quarrel": secrets.token_hex(4)}}}
-        _refused(lambda: self._customer.upstream.patch(ref, change), GONE)
+        refused(lambda: self._customer.upstream.patch(ref, change), GONE)
 
     def _witness(self) -> None:
         plane = self._customer.upstream
@@ -202,15 +203,4 @@ class Quarrel:
             self._ending.wait(THINKS)
             if found is not None:
                 self.tried += 1
-                self.refused += _refused(partial(plane.request, "PUT", plane.path(ref), body=found), CONFLICT)
-
-
-def _refused(write: Callable[[], object], status: int) -> bool:
-    """Write, and tell whether that was refused with a status; any other refusal is raised."""
-    try:
-        write()
-    except PlaneRefused as refusal:
-        if refusal.status != status:
-            raise
-        return True
-    return False
+                self.refused += refused(partial(plane.request, "PUT", plane.path(ref), body=found), CONFLICT)

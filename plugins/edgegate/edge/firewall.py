@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from edgegate.clock import MONOTONIC, wait_until
 from edgegate.clusters import kinds
+from edgegate.clusters.access import refused
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.components import ladder, waf
@@ -18,7 +19,6 @@ from edgegate.edge.firewall_counts import Counts
 from edgegate.edge.http_proxy import Backend, HttpProxy
 from edgegate.edge.kept_visitor import KeptVisitor
 from edgegate.edge.ladder import seen_twice
-from edgegate.edge.operator import refused
 from edgegate.edge.placements import placements
 from edgegate.edge.pressure import MemoryWatch, Uploads
 from edgegate.edge.proxies import Proxy

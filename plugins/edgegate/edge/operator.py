@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from edgegate.clock import wait_until
 from edgegate.clusters import kinds
+from edgegate.clusters.access import refused
 from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import dns, operator
@@ -15,7 +16,7 @@ from edgegate.components.launch import Launch
 from edgegate.edge.customer import Customer
 from edgegate.edge.tenant import tls_secret
 from edgegate.edge.zone import Zone
-from edgegate.errors import NotShown, PlaneRefused
+from edgegate.errors import NotShown
 
 REFERENCE = ("reference-operator", "operator-faults", "error-page", "quota-claims")
 REAL = ("real-operator",)
@@ -164,15 +165,6 @@ class Operator:
         if not self.choice.is_reference:
             zone.register(within)
         zone.wait_verified(within)
-
-
-def refused(dry_run: Callable[[], object]) -> bool:
-    """Tell whether a control plane refuses what somebody tries."""
-    try:
-        dry_run()
-    except PlaneRefused:
-        return True
-    return False
 
 
 def _sparing(rule: Manifest, namespace: str) -> Manifest:

@@ -118,7 +118,7 @@ class Daemon:
                 failed=lambda: self._ended(words, pid),
                 every=0.1,
             )
-        except BaseException:
+        except BaseException:  # Ctrl-C too
             _end(pid)
             raise
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from edgegate.clock import Deadline
 from edgegate.clusters import kinds
-from edgegate.clusters.access import Need, forbidden
+from edgegate.clusters.access import Need, forbidden, refused
 from edgegate.clusters.kinds import Kind, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.edge.backends import COLD_RESTART
-from edgegate.errors import AttachRefused, EnvironmentFault, PlaneRefused
+from edgegate.errors import AttachRefused, EnvironmentFault
 
 ANSWER = 2.0
 """Seconds in which a control plane has to say its version."""
@@ -111,11 +111,7 @@ def _silence(plane: ControlPlane) -> str:
 
 
 def _serves(plane: ControlPlane, kind: Kind) -> bool:
-    try:
-        plane.collection(kind)
-    except PlaneRefused:
-        return False
-    return True
+    return not refused(lambda: plane.collection(kind))
 
 
 def _missing_kinds(plane: ControlPlane) -> list[str]:
