@@ -47,11 +47,11 @@ def site(plane: ControlPlane, gateway: Ref, ca: Path) -> Site:
 def _looked_up(value: str) -> list[str]:
     try:
         return [str(ipaddress.ip_address(value))]
-    except ValueError:
+    except ValueError:  # a host name
         pass
     try:
         return sorted({str(one[4][0]) for one in socket.getaddrinfo(value, 443, type=socket.SOCK_STREAM)})
-    except OSError:
+    except OSError:  # unknown here; whoever needs an address says that there is none
         return []
 
 
@@ -83,7 +83,7 @@ def _reach(plane: ControlPlane, proxy: Proxy, namespace: str) -> Reach:
         try:
             with by(way)(proxy) as admin:
                 admin.version()
-        except AdminUnreachable:
+        except AdminUnreachable:  # the next way
             continue
         return by(way)
     return by(ThroughForward)
