@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import dns.flags
 import dns.message
@@ -125,6 +126,21 @@ def test_only_a_recursor_is_asked_to_look_further(serve: Serve) -> None:
     probe.query("shop.test")
     DnsProbe(probe.address, probe.port, recursor=True).query("shop.test")
     assert asked == [False, True]
+
+
+def test_no_two_questions_are_alike_when_asked_afresh(serve: Serve) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def reply(question: dns.message.Message) -> dns.message.Message:
+        asked.append(tuple(question.options))
+        return dns.message.make_response(question)
+
+    probe = serve(reply)
+    for each in (probe, probe, replace(probe, afresh=True), replace(probe, afresh=True)):
+        assert each.query("shop.test").rcode == "NOERROR"
+    assert asked[:2] == [(), ()]
+    assert asked[2] != asked[3]
+    assert len(asked[2]) == len(asked[3]) == 1
 
 
 def test_a_silent_server_is_a_timeout(serve: Serve) -> None:

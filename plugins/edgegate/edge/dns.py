@@ -22,7 +22,7 @@ class Dns:
             raise NotShown("this edge was made without the part 'dns', so no names outside the cluster exist in it")
         self._launch = launch
         net = launch.lab.net
-        self.authoritative = DnsProbe(net.authoritative_ip, name="authoritative")
+        self.authoritative = DnsProbe(net.authoritative_ip, name="authoritative", afresh=True)
         self.cached = DnsProbe(net.cached_ip, name="authoritative with default caches")
         self.recursor = DnsProbe(net.recursor_ip, name="recursor", recursor=True)
 

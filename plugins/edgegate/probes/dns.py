@@ -5,13 +5,19 @@ an authoritative server says is true now. A recursor remembers: a record for its
 as long as the zone's SOA says (`DnsAnswer.remembered`; an hour with the operators' default). So whoever asks a recursor
 for a name a moment too early makes the name absent for everybody behind it, long after it exists. `wait_for_record`
 therefore demands proof of existence before it asks a recursor, or the word that the memory itself is what is looked at.
+
+An authoritative server can remember too: PowerDNS keeps whole answers for 20 s, and a question at the moment of a
+change can leave the old one there (docs/dns-and-acme.md has how often). A probe that asks every 20 ms makes that
+happen, and reports it as a record that did not come. So it asks `afresh`: no two of its questions are alike.
 """
 
+import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import dns.edns
 import dns.exception
 import dns.flags
 import dns.inet
@@ -25,6 +31,9 @@ import dns.rrset
 from edgegate.clock import MONOTONIC, Clock, Deadline, wait_until
 from edgegate.errors import AskedTooEarly
 from edgegate.probes.trouble import name_of
+
+_UNLIKE = dns.edns.OptionType.make(65001)
+"""An EDNS option for local use (RFC 6891, section 9): a server that does not know it has to pass it over."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,8 @@ class DnsProbe:
     """What reports call it."""
     recursor: bool = False
     """It looks names up at others and remembers what it saw."""
+    afresh: bool = False
+    """Each question is unlike every other one, so that no memory of whole answers is used, or filled for others."""
     timeout: float = 2.0
     """Seconds for one question."""
     clock: Clock = field(default=MONOTONIC, repr=False, compare=False)
@@ -126,7 +137,12 @@ class DnsProbe:
 
         Over UDP, and again over TCP when the answer does not fit. Only a recursor is asked to look further.
         """
-        question = dns.message.make_query(name, type, flags=dns.flags.RD if self.recursor else 0)
+        unlike: list[dns.edns.Option] = []
+        if self.afresh:
+            unlike.append(dns.edns.GenericOption(_UNLIKE, secrets.token_bytes(8)))
+        question = dns.message.make_query(
+            name, type, flags=dns.flags.RD if self.recursor else 0, options=unlike or None
+        )
         asked = DnsAnswer(name.rstrip("."), type.upper(), self.title, at=self.clock.now(), took=0.0)
         try:
             with socket.socket(dns.inet.af_for_address(self.address), socket.SOCK_DGRAM) as udp:
