@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from edgegate import command
+from edgegate.clock import wait_until
 from edgegate.errors import CommandFailed, EnvironmentFault
 
 PYTHON = sys.executable
@@ -79,6 +80,23 @@ def test_what_takes_too_long_is_killed() -> None:
         command.run(_script("import signal; signal.pause()"), timeout=0.3)
     assert str(raised.value).endswith("\nkilled after 0.3 s")
     assert raised.value.status == -9
+
+
+def test_what_it_has_started_is_killed_with_it(tmp_path: Path) -> None:
+    told, sleep = tmp_path / "pid", "import signal; signal.pause()"
+    text = (
+        "import pathlib, subprocess, sys;"
+        f"child = subprocess.Popen([sys.executable, '-S', '-c', {sleep!r}]);"
+        "pathlib.Path(sys.argv[1]).write_text(str(child.pid)); child.wait()"
+    )
+    with pytest.raises(CommandFailed, match="killed after 1 s"):
+        command.run(_script(text, str(told)), timeout=1)
+    wait_until("its child gone", lambda: not _runs(int(told.read_text())), deadline=2)
+
+
+def _runs(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_output_that_is_no_text_is_no_trouble() -> None:
