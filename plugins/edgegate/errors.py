@@ -786,12 +786,14 @@ class EngineSilent(KindFault):
 class EngineInTheWay(KindFault):
     """Another engine of ours runs on this machine, or was killed."""
 
-    def __init__(self, bridge: str) -> None:
-        super().__init__(
-            f"the bridge {bridge} is there, so another Docker engine of edgegate runs on this machine, or was killed. "
-            f"Use that one, or stop it: edgegate engine stop. What a killed one left: ip link del {bridge}."
-        )
-        self.bridge = bridge
+    def __init__(self, bridge: str, folder: Path | None) -> None:
+        if folder is None:
+            why = f"and no engine runs that it belongs to: one was killed. Remove what it left: ip link del {bridge}."
+        else:
+            use, stop = f"DOCKER_HOST=unix://{folder}/docker.sock", f"edgegate engine stop --data {folder}"
+            why = f"because another Docker engine of edgegate runs, in {folder}. Use it ({use}), or stop it: {stop}."
+        super().__init__(f"the bridge {bridge} is there, {why}")
+        self.bridge, self.folder = bridge, folder
 
 
 class EngineNotPossible(KindFault):

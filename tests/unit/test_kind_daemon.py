@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from edgegate import command
 from edgegate.artifacts.artifact import Artifact, Manifest
 from edgegate.cli import main
+from edgegate.clock import wait_until
 from edgegate.errors import EngineFolderForeign, EngineInTheWay, EngineNotPossible
 from edgegate.kind import daemon as daemons
 from edgegate.kind.daemon import Daemon
@@ -51,8 +54,23 @@ def test_its_programs_find_what_maintainer_scripts_would_link(tmp_path: Path, en
 
 def test_a_second_engine_of_ours_is_refused(tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemons, "BRIDGE", "lo")
-    with pytest.raises(EngineInTheWay, match="edgegate engine stop"):
+    with pytest.raises(EngineInTheWay, match=r"one was killed.*ip link del lo"):
         Daemon(tmp_path / "data").start(engine)
+
+
+def test_a_second_engine_is_told_where_the_first_one_is(
+    tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemons, "BRIDGE", "lo")
+    text, first = "import signal; signal.pause()", tmp_path / "first"
+    with subprocess.Popen([sys.executable, "-S", "-c", text, f"--pidfile={first}/pid", "--bridge=lo"]) as other:
+        try:
+            # Its words are there a moment after its start.
+            wait_until("its words", Path(f"/proc/{other.pid}/cmdline").read_bytes, deadline=5)
+            with pytest.raises(EngineInTheWay, match=f"edgegate engine stop --data {first}"):
+                Daemon(tmp_path / "data").start(engine)
+        finally:
+            other.kill()
 
 
 def test_stop_puts_back_what_was_there_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

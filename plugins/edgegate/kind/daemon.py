@@ -73,7 +73,7 @@ class Daemon:
         if self._foreign():
             raise EngineFolderForeign(self.folder)
         if Path(f"/sys/class/net/{BRIDGE}").exists() and not (self.folder / "before.json").exists():
-            raise EngineInTheWay(BRIDGE)
+            raise EngineInTheWay(BRIDGE, _folder_of_another())
         if os.geteuid() != 0:
             raise EngineNotPossible(self.folder, "it needs root. Run it as root, or start Docker as your system has it")
         kept = (self.folder / _OWNED).exists()
@@ -200,6 +200,18 @@ class Daemon:
             _put_back(note)
         if not keep_data:
             _remove(self.folder)
+
+
+def _folder_of_another() -> Path | None:
+    """Return the folder of a running engine that has our bridge; None when none runs."""
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            words = entry.read_bytes().decode(errors="replace").split("\0")
+            if f"--bridge={BRIDGE}" in words:
+                return next(
+                    (Path(word.partition("=")[2]).parent for word in words if word.startswith("--pidfile=")), None
+                )
+    return None
 
 
 def _put_back(note: Path) -> None:
