@@ -37,10 +37,12 @@ EdgegateError
     │   ├── BuildFailed / DigestMismatch / NoNetwork / PackageGone / NotEnoughDisk / CacheNotWritable / ToolMissing
     ├── KindFault              Docker or a kind cluster
     │   ├── EngineMissing / EngineSilent / EngineInTheWay / EngineNotPossible
+    │   ├── ImageMissing / ImageUnusable / WrongImage       an image that the user named; one that runs
     │   └── KindNotPossible / ClusterNotMade / ClusterNotGone
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
         ├── ComponentExited / PartLost           during a start; while tests ran. Its last log lines
+        ├── PodNotStarted          a node cannot start a pod of ours
         │   └── CrashedUnderTest             it was a part of the system under test
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
@@ -409,6 +411,17 @@ class ComponentExited(LabFault):
         )
         super().__init__(f"{name} ended with status {status} before it was ready. {told}")
         self.name, self.status, self.log, self.tail = name, status, log, tail
+
+
+class PodNotStarted(LabFault):
+    """A node cannot start a pod of ours."""
+
+    def __init__(self, name: str, *, cluster: str, why: str) -> None:
+        super().__init__(
+            f"{name} cannot be started in the cluster {cluster}: {why.rstrip('.')}. "
+            "Accepted: an image that can be pulled or is at hand, and whose entry point is the program."
+        )
+        self.name, self.cluster, self.why = name, cluster, why
 
 
 class StartFailed(EnvironmentFault):
@@ -841,3 +854,37 @@ class ClusterNotGone(KindFault):
             "Look with docker ps --all; remove them with docker rm --force --volumes."
         )
         self.cluster, self.left = cluster, tuple(left)
+
+
+class ImageMissing(KindFault):
+    """An image that the user named is nowhere to be had."""
+
+    def __init__(self, origin: str, reference: str, *, said: str) -> None:
+        super().__init__(
+            f"{origin}: the Docker engine has no image {reference}, and cannot pull it: {said.rstrip('.')}. "
+            f"Build or load it (docker load --input FILE), log in to its registry, "
+            "or name the file itself: docker-archive:FILE."
+        )
+        self.origin, self.reference, self.said = origin, reference, said
+
+
+class ImageUnusable(KindFault):
+    """An image that the user named cannot run on the nodes."""
+
+    def __init__(self, origin: str, name: str, *, why: str) -> None:
+        super().__init__(
+            f"{origin}: the image {name} {why}. "
+            "Accepted: one image for Linux and this machine's architecture, as `docker save IMAGE -o FILE` writes it."
+        )
+        self.origin, self.name, self.why = origin, name, why
+
+
+class WrongImage(KindFault):
+    """Something on the nodes runs another image than the one that was loaded."""
+
+    def __init__(self, what: str, *, expected: str, actual: str) -> None:
+        super().__init__(
+            f"{what} runs the image {actual or 'unknown'}, and {expected} was loaded for it. "
+            "Run again; if it happens anew, somebody else loads images under the same names: look with docker images."
+        )
+        self.what, self.expected, self.actual = what, expected, actual

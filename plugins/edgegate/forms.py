@@ -149,16 +149,43 @@ def dns_backend(origin: str, text: str) -> str:
 
 
 REFERENCE = "reference"
-_REAL = "nso:"
+BINARY, IMAGE = "nso:", "nso-image:"
+"""How the real operator is named: by a program, or by a container image."""
+ARCHIVES = ("docker-archive:", "oci-archive:")
+"""What stands before the path of an image that is a file."""
+_IMAGE_FORM = re.compile(r"[a-z0-9]+([.:/-]+[A-Za-z0-9_]+)*(@sha256:[0-9a-f]{64})?")
 
 
 def operator(origin: str, text: str) -> str:
-    """Return `reference`, or `nso:` and the absolute path of a program that can be run here."""
+    """Return `reference`, `nso:` and the absolute path of a program, or `nso-image:` and an image."""
     if text == REFERENCE:
         return text
-    if not text.startswith(_REAL):
-        raise BadSetting(origin, f"'{text}' is no operator. Accepted: {REFERENCE}, or {_REAL}PATH of its binary.")
-    return f"{_REAL}{program(origin, text.removeprefix(_REAL))}"
+    if text.startswith(BINARY):
+        return f"{BINARY}{program(origin, text.removeprefix(BINARY))}"
+    if text.startswith(IMAGE):
+        return f"{IMAGE}{image(origin, text.removeprefix(IMAGE))}"
+    accepted = f"{REFERENCE}, {BINARY}PATH of its binary, or {IMAGE}REFERENCE of its image"
+    raise BadSetting(origin, f"'{text}' is no operator. Accepted: {accepted}.")
+
+
+def whose(operator: str) -> str:
+    """Return whose operator it is, as waivers name it: `reference` or `nso`."""
+    return REFERENCE if operator == REFERENCE else BINARY.rstrip(":")
+
+
+def image(origin: str, text: str) -> str:
+    """Return a reference to an image, or the prefix of an archive and the absolute path of a file that exists."""
+    for prefix in ARCHIVES:
+        if text.startswith(prefix):
+            found = path(origin, text.removeprefix(prefix))
+            if not found.is_file():
+                trouble = "is no file" if found.exists() else "does not exist"
+                raise BadSetting(origin, f"{found} {trouble}. Accepted: what `docker save IMAGE -o FILE` writes.")
+            return f"{prefix}{found}"
+    if not _IMAGE_FORM.fullmatch(text):
+        accepted = f"a reference as in registry.example/operator:v1, or {' or '.join(f'{one}FILE' for one in ARCHIVES)}"
+        raise BadSetting(origin, f"'{text}' names no image. Accepted: {accepted}.")
+    return text
 
 
 def program(origin: str, text: str) -> Path:

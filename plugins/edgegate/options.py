@@ -16,7 +16,7 @@ from edgegate.pins import Pins, Selection
 from edgegate.pins.model import FROM_PINS
 from edgegate.report.folder import edgegate_version
 from edgegate.report.run import Asked, Run
-from edgegate.settings import ATTACHED, BUILT_IN, SETTINGS, Kind, Setting, Settings, resolve
+from edgegate.settings import ATTACHED, BUILT_IN, OF_THE_REAL, SETTINGS, Kind, Setting, Settings, resolve
 from edgegate.slo import Slo
 from edgegate.slo import load as load_slo
 from edgegate.waivers import Waivers, load
@@ -173,7 +173,7 @@ def _again(settings: Settings) -> list[str]:
     return words
 
 
-_UNDER_TEST = ("replicas", "dns_backend", "operator", "dns_operator", "operator_crds", "backend", *ATTACHED)
+_UNDER_TEST = ("replicas", "dns_backend", "operator", *OF_THE_REAL, "backend", *ATTACHED)
 
 
 def _operator(settings: Settings) -> list[str]:

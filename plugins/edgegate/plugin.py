@@ -66,7 +66,7 @@ def _configure(config: pytest.Config) -> None:
         folder=RunFolder(Path(told.get("edgegate_run_dir") or settings.run_dir or new_run_dir(config.rootpath))),
         asked=options.asked(config, settings, None if told else options.select(settings)),
         waivers=options.waivers(settings),
-        operator=settings.operator.partition(":")[0],
+        operator=forms.whose(settings.operator),
         worker=bool(told),
     )
     if not told:

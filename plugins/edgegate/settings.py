@@ -113,9 +113,15 @@ SETTINGS: tuple[Setting, ...] = (
         "FILE",
     ),
     Setting("dns_backend", "Where the name server keeps its records", forms.dns_backend, "lmdb|sqlite"),
-    Setting("operator", "Operator under test: ours, or the real one's binary", forms.operator, "reference|nso:PATH"),
+    Setting(
+        "operator",
+        "Operator under test: ours, or the real one's binary, or its image for the backend kind",
+        forms.operator,
+        "reference|nso:PATH|nso-image:IMAGE",
+    ),
     Setting("dns_operator", "Binary of the real DNS operator, for `nso:`", forms.program, "PATH"),
-    Setting("operator_crds", "Folder with the real operators' CRDs, for `nso:`", forms.crds, "FOLDER"),
+    Setting("dns_operator_image", "Image of the real DNS operator, for `nso-image:`", forms.image, "IMAGE"),
+    Setting("operator_crds", "Folder with the real operators' CRDs", forms.crds, "FOLDER"),
     Setting("fault", "Defect to switch on in the reference operator (repeatable)", forms.fault, "NAME", Kind.WORDS),
     Setting("cache", "Folder where artifacts are kept", forms.path, environment_only=True),
 )
@@ -123,7 +129,7 @@ SETTINGS: tuple[Setting, ...] = (
 
 ATTACHED = ("downstream_kubeconfig", "upstream_kubeconfig", "gateway_class", "origin_url", "allow")
 """Rows that speak of an edge that somebody else runs."""
-OF_THE_REAL = ("dns_operator", "operator_crds")
+OF_THE_REAL = ("dns_operator", "dns_operator_image", "operator_crds")
 """Rows that the real operator needs, and ours has no use for."""
 IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", "nodes", *OF_THE_REAL)
 """Rows that say how an edge of ours is made."""
@@ -168,9 +174,11 @@ class Settings:
     dns_backend: str = forms.DNS_BACKENDS[0]
     """Where the authoritative server keeps its records, where an edge has one."""
     operator: str = REFERENCE
-    """The operator under test: `reference`, or `nso:` and the path of its binary."""
+    """The operator under test: `reference`, `nso:` and the path of its binary, `nso-image:` and its image."""
     dns_operator: Path | None = None
     """Binary of the real DNS operator."""
+    dns_operator_image: str | None = None
+    """Image of the real DNS operator."""
     operator_crds: Path | None = None
     """Folder with the real operators' CRDs."""
     fault: tuple[str, ...] = ()
@@ -256,11 +264,22 @@ def _agree(settings: Settings, prefix: str) -> None:
     if settings.replicas < settings.nodes:
         few = f"{settings.nodes} nodes need as many proxies, because each hands its traffic to its own."
         raise BadSetting(settings.origin("nodes"), f"{few} Raise {flags['replicas']}.")
+    _agree_on_operator(settings, flags)
+
+
+def _agree_on_operator(settings: Settings, flags: Mapping[str, str]) -> None:
     if settings.operator == REFERENCE:
         _refuse(settings, OF_THE_REAL, "our operator needs none. Leave it out, or name nso:PATH.")
         return
     _refuse(settings, ("fault",), "only the reference operator has faults that can be switched on.")
-    for name in OF_THE_REAL:
+    dns = ("dns_operator", "dns_operator_image")
+    needed, useless = reversed(dns) if settings.operator.startswith(forms.IMAGE) else dns
+    if needed == "dns_operator_image" and settings.backend != forms.KIND:
+        why = f"images run in pods, which only {flags['backend']} kind has. Add that, or name the binary: nso:PATH."
+        raise BadSetting(settings.origin("operator"), why)
+    form = settings.operator.partition(":")[0]
+    _refuse(settings, (useless,), f"{form}: has no use for it. It needs {flags[needed]} instead.")
+    for name in (needed, "operator_crds"):
         if getattr(settings, name) is None:
             raise BadSetting(settings.origin("operator"), f"the real operator needs {flags[name]} too.")
 

@@ -112,6 +112,18 @@ def test_one_word_without_the_others(suite: Suite, pytester: pytest.Pytester) ->
     result.stderr.fnmatch_lines(["ERROR: --edge-operator: the real operator needs --edge-dns-operator too.*"])
 
 
+def test_an_archive_that_is_no_image(suite: Suite, pytester: pytest.Pytester, crds: Path) -> None:
+    text = pytester.path / "text.tar"
+    text.write_text("hello")
+    words = ("--edge-backend=kind", "--edge-dns-operator-image=a/dns:v1", f"--edge-operator-crds={crds}")
+
+    result = suite("shown_settings", f"--edge-operator=nso-image:docker-archive:{text}", *words)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = f"ERROR: --edge-operator: {text} is no archive of an image (*). Accepted: one image for Linux and this *"
+    result.stderr.fnmatch_lines([said])
+
+
 def test_another_build_uses_the_same_base_state(pytester: pytest.Pytester, crds: Path) -> None:
     """What an edge is made of changes with the program, its CRDs and classes do not."""
     programs = [_program(pytester.path / name, name.encode()) for name in ("one", "two")]

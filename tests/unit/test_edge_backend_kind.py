@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 
 from edgegate.clusters.plane import ControlPlane
-from edgegate.edge.backends import kind
+from edgegate.command import Completed
+from edgegate.components import pods
+from edgegate.components.bring_up import Planes
+from edgegate.components.parts import Parts
+from edgegate.edge.backends import kind, kind_operator
 from edgegate.edge.backends.kind import KindBackend
-from edgegate.errors import LabGone, PartLost
+from edgegate.errors import LabGone, PartLost, WrongImage
 from edgegate.kind import leftovers
+from edgegate.kind.images import Image
 
 
 class Lab:
@@ -49,7 +54,13 @@ def _backend(lab: Lab, engine: Engine | None = None) -> KindBackend:
     made = object.__new__(KindBackend)
     clusters = SimpleNamespace(engine=engine or Engine(), full_name=lambda name: f"edgegate-ab-{name}")
     planes = SimpleNamespace(downstream=ControlPlane("downstream", lab.folder / "none"))
-    vars(made).update(lab=lab, folder=lab.folder, edge=SimpleNamespace(clusters=clusters), planes=planes)
+    vars(made).update(
+        lab=lab,
+        folder=lab.folder,
+        edge=SimpleNamespace(clusters=clusters),
+        planes=planes,
+        plan=SimpleNamespace(parts=Parts()),
+    )
     return made
 
 
@@ -82,3 +93,32 @@ def test_a_node_that_has_ended_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     assert found.name == "edgegate-ab-upstream"
     assert "ended with status 137" in str(found)
     assert _backend(Lab(tmp_path, 1)).trouble(set(), thorough=True) is None
+
+
+class Node(Engine):
+    """An engine whose node tells what a manifest is of."""
+
+    def run(self, *words: str) -> Completed:
+        assert words == ("exec", "node-1", "ctr", "--namespace=k8s.io", "content", "get", "sha256:m")
+        return Completed(words, 0, '{"config": {"digest": "sha256:c"}}', "")
+
+
+def _pods(plane: ControlPlane, namespace: str, name: str) -> list[dict[str, Any]]:
+    """Return a pod of the operator alone, as a kubelet tells of an image that was imported."""
+    status = {"containerStatuses": [{"name": name, "imageID": "docker.io/library/import@sha256:m"}]}
+    pod = {"metadata": {"name": "a"}, "spec": {"nodeName": "node-1"}, "status": status}
+    return [pod] if name == "operator" else []
+
+
+def test_an_operator_that_runs_from_another_image_is_no_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods, "of", _pods)
+    plane = ControlPlane("upstream", tmp_path / "none")
+    engine: Any = Node()
+
+    def verify(number: str) -> None:
+        image = Image("network-services-operator", ("a/b:v1",), f"sha256:{number}", tmp_path)
+        kind_operator.verify(engine, Planes(plane, plane), [image])
+
+    verify("c")
+    with pytest.raises(WrongImage, match="operator runs the image sha256:c, and sha256:d was loaded for it"):
+        verify("d")

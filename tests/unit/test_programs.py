@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgegate import programs
+from edgegate import forms, programs
 from edgegate.errors import BadSetting
 from edgegate.settings import Settings, resolve
 
@@ -66,6 +66,23 @@ def test_the_real_operator_is_chosen(binary: Path, crds: Path) -> None:
     assert settings.origin("dns_operator") == "EDGEGATE_DNS_OPERATOR"
 
 
+def test_images_of_the_real_operator_are_chosen(tmp_path: Path, crds: Path) -> None:
+    (tmp_path / "dns.tar").touch()
+    number = "a" * 64
+    for image in ("ghcr.io/a/b:v1", "localhost:5000/a_b/c", f"a/b@sha256:{number}", f"sha256:{number}"):
+        settings = resolve(
+            {"operator": f"nso-image:{image}", "backend": "kind", "operator_crds": str(crds)},
+            {"EDGEGATE_DNS_OPERATOR_IMAGE": f"docker-archive:{tmp_path}/dns.tar"},
+            {},
+        )
+        assert settings.operator == f"nso-image:{image}"
+        assert settings.dns_operator_image == f"docker-archive:{tmp_path / 'dns.tar'}"
+
+
+def test_whose_operator_it_is_does_not_depend_on_how_it_is_named() -> None:
+    assert [forms.whose(text) for text in ("reference", "nso:/x", "nso-image:a/b")] == ["reference", "nso", "nso"]
+
+
 def test_faults_of_the_strongest_source_count() -> None:
     settings = resolve({"fault": None}, {"EDGEGATE_FAULT": "stale-records, claim-kept,stale-records"}, {"fault": ["x"]})
 
@@ -79,7 +96,7 @@ def test_faults_of_the_strongest_source_count() -> None:
     [
         (
             {"operator": "mine"},
-            "--edge-operator: 'mine' is no operator. Accepted: reference, or nso:PATH of its binary.",
+            "--edge-operator: 'mine' is no operator. Accepted: reference, nso:PATH of its binary, or nso-im",
         ),
         ({"operator": "nso:"}, "--edge-operator: an empty path."),
         ({"operator": "nso:/none"}, "--edge-operator: /none does not exist. Accepted: the path of a program for this"),
@@ -92,6 +109,40 @@ def test_faults_of_the_strongest_source_count() -> None:
         (
             {"operator_crds": "/none"},
             "--edge-operator-crds: /none does not exist. Accepted: a folder with",
+        ),
+        (
+            {"operator": "nso-image:Not An Image"},
+            "--edge-operator: 'Not An Image' names no image. Accepted: a reference as in registry.example/operator:v1, "
+            "or docker-archive:FILE or oci-archive:FILE.",
+        ),
+        (
+            {"dns_operator_image": "docker-archive:/none.tar"},
+            "--edge-dns-operator-image: /none.tar does not exist. Accepted: what `docker save IMAGE -o FILE` writes.",
+        ),
+        (
+            {"operator": "nso-image:a/b"},
+            "--edge-operator: images run in pods, which only --edge-backend kind has. Add that, or name the binary: "
+            "nso:PATH.",
+        ),
+        (
+            {"operator": "nso-image:a/b", "backend": "kind"},
+            "--edge-operator: the real operator needs --edge-dns-operator-image too.",
+        ),
+        (
+            {"operator": "nso-image:a/b", "backend": "kind", "dns_operator_image": "a/c"},
+            "--edge-operator: the real operator needs --edge-operator-crds too.",
+        ),
+        (
+            {"operator": "nso-image:a/b", "backend": "kind", "dns_operator": sys.executable},
+            "--edge-dns-operator: nso-image: has no use for it. It needs --edge-dns-operator-image instead.",
+        ),
+        (
+            {"operator": f"nso:{sys.executable}", "dns_operator_image": "a/c"},
+            "--edge-dns-operator-image: nso: has no use for it. It needs --edge-dns-operator instead.",
+        ),
+        (
+            {"dns_operator_image": "a/c"},
+            "--edge-dns-operator-image: our operator needs none.",
         ),
         (
             {"fault": ["Stale Records"]},

@@ -1,5 +1,6 @@
 """A Kubernetes control plane: kube-apiserver and kube-controller-manager on a key prefix of the lab's etcd."""
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from edgegate.lab import LabNet, ProcessSpec, Ready
 
 CLUSTER_DOMAIN = "cluster.local"
 ADMIN = "edgegate-admin"
+_FILES = {"certificate-authority", "client-certificate", "client-key"}
+"""Keys of a kubeconfig that name files."""
 
 # What the API servers may use. Measured (docs/measurements.md): without a limit each grows to 1.2 GiB in a burst.
 _MEMORY = {"GOMEMLIMIT": "800MiB", "GOGC": "200"}
@@ -131,6 +134,16 @@ def outer_kubeconfig(launch: Launch, plane: PlaneSpec) -> Path:
         return _given(launch, plane)
     authority = write_private(launch.folder / "ca.crt", launch.authority.certificate)
     return write_private(launch.folder / f"{plane.name}.kubeconfig", _kubeconfig(launch, plane, str(authority)))
+
+
+def portable_kubeconfig(launch: Launch, plane: PlaneSpec) -> str:
+    """Return an administrator's kubeconfig of a plane that is not in the lab, with its files inside, for a pod."""
+    content = yaml.safe_load(_given(launch, plane).read_text())
+    holders = [one["cluster"] for one in content["clusters"]] + [one["user"] for one in content["users"]]
+    for holder in holders:
+        for key in _FILES & holder.keys():
+            holder[f"{key}-data"] = base64.b64encode(Path(holder.pop(key)).read_bytes()).decode()
+    return str(yaml.safe_dump(content, sort_keys=False))
 
 
 def _given(launch: Launch, plane: PlaneSpec) -> Path:

@@ -1,6 +1,6 @@
 """The part `operator`: the operator under test, with what customers' objects need around it.
 
-Ours runs as one process for upstream and downstream. The real one is `operator_nso`.
+Ours runs as one process for upstream and downstream. `operator_run` has the real one.
 """
 
 import sys
@@ -10,7 +10,17 @@ import yaml
 
 from edgegate.clusters.kinds import DNS_ZONE_CLASS, ENVOY_PATCH_POLICY, GATEWAY_CLASS, NAMESPACE, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
-from edgegate.components import cert_manager, control_plane, dns, envoy_gateway, operator_nso, powerdns, recursor, waf
+from edgegate.components import (
+    cert_manager,
+    control_plane,
+    dns,
+    envoy_gateway,
+    nso_config,
+    operator_run,
+    powerdns,
+    recursor,
+    waf,
+)
 from edgegate.components.bring_up import Additions, Planes
 from edgegate.components.graph import Step
 from edgegate.components.launch import BASE_ENVIRONMENT, DATA, Launch
@@ -22,16 +32,16 @@ from edgegate.lab import LabNet, ProcessSpec, Ready
 from edgegate.resources import resource
 
 NAME = "operator"
-CLASS_NAME = operator_nso.CLASS_NAME
+CLASS_NAME = nso_config.CLASS_NAME
 ZONE_CLASS = "pdns"
 PROJECT = "single"
 """What the operators call the first project."""
 CLAIMS = "datum-downstream-gateway-hostnames"
 """Downstream namespace of the claims of host names."""
 CONTROLLER = "gateway.networking.datumapis.com/external-global-proxy-controller"
-_PORT = 8090
+_PORT = operator_run.REFERENCE_PORT
 _WEBHOOK_PORT = 9443
-CONFIG = "operator.yaml"
+CONFIG = operator_run.CONFIG
 _FAULTS = "operator.faults"
 BRANDED = Ref(ENVOY_PATCH_POLICY, "branded-error-page", envoy_gateway.GATEWAY_NAMESPACE)
 """What ours puts the page on the edge with; it does not take it away when it is told that there is none."""
@@ -75,7 +85,7 @@ def _admission() -> list[Manifest]:
 
 def steps(launch: Launch, planes: Planes) -> list[Step]:
     """Return the steps that start the operator; it is there when it has done something."""
-    run = operator_nso.steps if not launch.operator.is_reference else _reference
+    run = _reference if launch.operator.is_reference else operator_run.steps
     both = partial(_prepare, planes.downstream)
     return [
         Step("origin", lambda: launch.lab.start(_origin(launch.lab.net))),
@@ -167,8 +177,7 @@ def error_page_settings(launch: Launch, *, enabled: bool) -> Manifest:
 
 def metrics_urls(launch: Launch) -> list[str]:
     """Return where the processes of the operator have their metrics."""
-    ports = [_PORT] if launch.operator.is_reference else operator_nso.METRICS.values()
-    return [f"http://{launch.lab.net.lab_ip}:{port}/metrics" for port in ports]
+    return operator_run.running(launch).metrics()
 
 
 def configure(launch: Launch, upstream: ControlPlane, **sections: Manifest) -> str:
@@ -177,7 +186,7 @@ def configure(launch: Launch, upstream: ControlPlane, **sections: Manifest) -> s
     Raises:
         NeverReady: it does not work within a minute.
     """
-    before = launch.lab.get(f"{DATA}/config/{CONFIG}").decode()
+    before = operator_run.running(launch).config()
     config = yaml.safe_load(before)
     for section, changes in sections.items():
         config[section] = config.get(section, {}) | changes
@@ -192,7 +201,7 @@ def serve(launch: Launch, *projects: ControlPlane) -> None:
         NeverReady: it does not work within a minute.
     """
     names = {plane.name: PROJECT if plane.name == control_plane.UPSTREAM.name else plane.name for plane in projects}
-    config = yaml.safe_load(launch.lab.get(f"{DATA}/config/{CONFIG}"))
+    config = yaml.safe_load(operator_run.running(launch).config())
     config["projects"] = [
         {"name": name, "kubeconfig": f"{DATA}/secrets/{plane}.kubeconfig"} for plane, name in names.items()
     ]
@@ -201,12 +210,12 @@ def serve(launch: Launch, *projects: ControlPlane) -> None:
 
 def reconfigure(launch: Launch, config: str, *projects: ControlPlane) -> None:
     """Start the operator again with another file, and return when it works for these. Raises NeverReady."""
-    launch.lab.kill(NAME)
-    launch.config(CONFIG, config)
+    it = operator_run.running(launch)
+    it.stop()
     # What it said before would be taken for a sign that it works.
     for plane in projects:
         plane.patch(Ref(GATEWAY_CLASS, CLASS_NAME), {"status": {"conditions": []}}, subresource="status")
-    launch.lab.restart(NAME)
+    it.start(config)
     for plane in projects:
         wait_for_class(plane)
 

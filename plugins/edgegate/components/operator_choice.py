@@ -1,4 +1,4 @@
-"""Which operator an edge has: ours, or the real one as binaries of the user's."""
+"""Which operator an edge has: ours, or the real one as binaries or images of the user's."""
 
 import hashlib
 import sys
@@ -14,7 +14,8 @@ from edgegate import command
 from edgegate.clusters.kinds import CRD
 from edgegate.clusters.plane import Manifest
 from edgegate.errors import BadSetting, KindsMissing, UnknownFault
-from edgegate.forms import REFERENCE
+from edgegate.forms import BINARY, IMAGE, REFERENCE
+from edgegate.kind import given
 from edgegate.resources import resource
 from edgegate.settings import Settings
 
@@ -46,6 +47,10 @@ class OperatorChoice:
     """Folder with the CRDs of its kinds."""
     faults: tuple[str, ...] = ()
     """Defects that are switched on in ours."""
+    images: tuple[str, ...] = ()
+    """Of both, as the user names them, where they run as pods; empty where they do not."""
+    on_nodes: tuple[str, ...] = ()
+    """The same as the nodes name them; known once they have been looked at."""
 
     @classmethod
     def of(cls, settings: Settings) -> "OperatorChoice":
@@ -60,19 +65,32 @@ class OperatorChoice:
             chosen._check_faults(settings.origin("fault"))
             return chosen
         assert settings.operator_crds is not None, "settings that name a real operator name its CRDs too"
-        binary = Path(settings.operator.partition(":")[2])
-        chosen = cls(binary, settings.dns_operator, settings.operator_crds)
+        form, _, named = settings.operator.partition(":")
+        if f"{form}:" == IMAGE:
+            images = (named, settings.dns_operator_image or "")
+            chosen = cls(crds=settings.operator_crds, images=images)
+            for origin, image in zip(("operator", "dns_operator_image"), images, strict=True):
+                _check_archive(settings.origin(origin), image)
+        else:
+            chosen = cls(Path(named), settings.dns_operator, settings.operator_crds)
         chosen._check_kinds(settings.origin("operator_crds"))
         return chosen
 
     def __str__(self) -> str:
         """Return it in a few words. Faults are left out: they can be switched while an edge runs."""
-        return f"nso:{self.binary}" if self.binary else REFERENCE
+        if self.images:
+            return f"{IMAGE}{self.images[0]}"
+        return f"{BINARY}{self.binary}" if self.binary else REFERENCE
 
     @property
     def is_reference(self) -> bool:
         """Whether it is ours."""
-        return self.binary is None
+        return self.binary is None and not self.images
+
+    @property
+    def in_pods(self) -> bool:
+        """Whether it runs as pods of the clusters."""
+        return bool(self.images)
 
     @cached_property
     def manifests(self) -> list[Manifest]:
@@ -90,7 +108,10 @@ class OperatorChoice:
 
     @property
     def digest(self) -> str:
-        """Return what changes whenever the operator, its CRDs or its admission rules do."""
+        """Return what changes whenever the operator, its CRDs or its admission rules do.
+
+        What an image holds is not looked at here: the backend that runs it does that.
+        """
         sources = sorted(self.program.rglob("*.py")) if self.is_reference else [self.binary, self.dns_binary]
         return _digest_of([*(file for file in sources if file), *self._objects()])
 
@@ -121,6 +142,18 @@ class OperatorChoice:
         ]
         if missing:
             raise KindsMissing(origin, self.crds, missing)
+
+
+def _check_archive(origin: str, image: str) -> None:
+    """Refuse a file that is no image for this machine; a reference is looked for when there is an engine."""
+    path = given.file_of(image)
+    if path is None:
+        return
+    try:
+        given.check(path)
+    except given.Unfit as unfit:
+        accepted = "one image for Linux and this machine's architecture, as `docker save IMAGE -o FILE` writes it"
+        raise BadSetting(origin, f"{path} {unfit}. Accepted: {accepted}.") from unfit
 
 
 def _yaml_files(folder: Path) -> list[Path]:

@@ -79,14 +79,15 @@ class Authority:
         """The same, as kubeconfigs and `caBundle` fields hold it."""
         return base64.b64encode(self.certificate).decode()
 
-    def issue(self, names: Sequence[str]) -> KeyPair:
-        """Return a server certificate for DNS names and IP addresses; the first one is its common name."""
+    def issue(self, names: Sequence[str], *, client: bool = False) -> KeyPair:
+        """Return a server's or a client's certificate for DNS names and IP addresses; the first is its common name."""
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
             _builder(_common_name(names[0]), self._certificate.subject, key.public_key(), signer=self._key.public_key())
             .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         return KeyPair(certificate.public_bytes(Encoding.PEM), _private(key))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from edgegate.clusters.kinds import CONFIG_MAP, DEPLOYMENT, SERVICE, Kind, Ref
+from edgegate.clusters.kinds import CONFIG_MAP, DEPLOYMENT, POD, SERVICE, Kind, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import envoy_gateway
 from edgegate.components.control_plane import CLUSTER_DOMAIN
@@ -47,18 +47,25 @@ def envoy_proxy(version: str, replicas: int) -> Manifest:
     return made
 
 
-def gateway(version: str) -> list[Manifest]:
-    """Return Envoy Gateway: its account and rights as in the chart, its settings, its Service and its Deployment."""
+def gateway(version: str, *, more: Manifest | None = None, rights: Sequence[Manifest] = ()) -> list[Manifest]:
+    """Return Envoy Gateway: its account and rights as in the chart, its settings, its Service and its Deployment.
+
+    Args:
+        version: of Envoy Gateway.
+        more: settings beyond those of the host lab.
+        rights: rights beyond those of the chart.
+    """
     space = envoy_gateway.NAMESPACE_NAME
-    settings = yaml.safe_dump(envoy_gateway.server_config(version), sort_keys=False)
+    settings = yaml.safe_dump({**envoy_gateway.server_config(version), **(more or {})}, sort_keys=False)
+    everywhere = [*_gateway_rights(), *rights]
     ports = [{"name": "grpc", "port": envoy_gateway.XDS_PORT, "targetPort": envoy_gateway.XDS_PORT}]
     return [
         Ref(_ACCOUNT, GATEWAY, space).manifest(),
-        *_bound(_CLUSTER_ROLE, _CLUSTER_BINDING, Ref(_CLUSTER_ROLE, GATEWAY), _gateway_rights(), space),
+        *_bound(_CLUSTER_ROLE, _CLUSTER_BINDING, Ref(_CLUSTER_ROLE, GATEWAY), everywhere, space),
         *_bound(_ROLE, _BINDING, Ref(_ROLE, GATEWAY, space), _infrastructure_rights(), space),
         Ref(CONFIG_MAP, "envoy-gateway-config", space).manifest(data={"envoy-gateway.yaml": settings}),
-        Ref(SERVICE, GATEWAY, space).manifest({"selector": _labels(GATEWAY), "ports": ports}),
-        _deployment(Ref(DEPLOYMENT, GATEWAY, space), _gateway_container(version), _gateway_volumes()),
+        Ref(SERVICE, GATEWAY, space).manifest({"selector": labels(GATEWAY), "ports": ports}),
+        deployment(Ref(DEPLOYMENT, GATEWAY, space), _gateway_container(version), _gateway_volumes()),
     ]
 
 
@@ -146,24 +153,31 @@ def cluster_dns(version: str, address: str, recursor: str) -> list[Manifest]:
         Ref(_ACCOUNT, name, space).manifest(),
         *_bound(_CLUSTER_ROLE, _CLUSTER_BINDING, Ref(_CLUSTER_ROLE, name), rights, space),
         Ref(CONFIG_MAP, name, space).manifest(data={"Corefile": corefile}),
-        Ref(SERVICE, "kube-dns", space).manifest({"selector": _labels(name), "ports": ports, "clusterIP": address}),
-        _deployment(Ref(DEPLOYMENT, name, space), container, [_volume("config", name)]),
+        Ref(SERVICE, "kube-dns", space).manifest({"selector": labels(name), "ports": ports, "clusterIP": address}),
+        deployment(Ref(DEPLOYMENT, name, space), container, [_volume("config", name)]),
     ]
 
 
 def wait_available(plane: ControlPlane, ref: Ref, within: float = 90.0) -> None:
     """Return once all pods of a Deployment's present form are available. Raises NeverReady."""
-
-    def complete(found: Manifest | None) -> bool:
-        status, wanted = (found or {}).get("status", {}), (found or {}).get("spec", {}).get("replicas", 1)
-        seen = status.get("observedGeneration", 0) >= (found or {}).get("metadata", {}).get("generation", 1)
-        updated, total = status.get("updatedReplicas", 0), status.get("replicas", 0)
-        return bool(seen and updated == total == status.get("availableReplicas", 0) == wanted)
-
-    plane.wait(ref, complete, what=f"{ref} available", within=within)
+    plane.wait(ref, is_available, what=f"{ref} available", within=within)
 
 
-def _deployment(ref: Ref, container: Manifest, volumes: Sequence[Manifest]) -> Manifest:
+def is_available(found: Manifest | None) -> bool:
+    """Tell whether all pods of a Deployment's present form are available."""
+    status, wanted = (found or {}).get("status", {}), (found or {}).get("spec", {}).get("replicas", 1)
+    seen = status.get("observedGeneration", 0) >= (found or {}).get("metadata", {}).get("generation", 1)
+    updated, total = status.get("updatedReplicas", 0), status.get("replicas", 0)
+    return bool(seen and updated == total == status.get("availableReplicas", 0) == wanted)
+
+
+def of(plane: ControlPlane, namespace: str, name: str) -> list[Manifest]:
+    """Return the pods of one of our Deployments, those included that are being deleted."""
+    return plane.list(POD, namespace, labels=",".join(f"{key}={value}" for key, value in labels(name).items()))
+
+
+def deployment(ref: Ref, container: Manifest, volumes: Sequence[Manifest]) -> Manifest:
+    """Return a Deployment of one pod with one container, under the account of its own name."""
     pod = {
         "serviceAccountName": ref.name,
         "containers": [container],
@@ -171,11 +185,12 @@ def _deployment(ref: Ref, container: Manifest, volumes: Sequence[Manifest]) -> M
         "terminationGracePeriodSeconds": 10,
         "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
     }
-    template = {"metadata": {"labels": _labels(ref.name)}, "spec": pod}
-    return ref.manifest({"replicas": 1, "selector": {"matchLabels": _labels(ref.name)}, "template": template})
+    template = {"metadata": {"labels": labels(ref.name)}, "spec": pod}
+    return ref.manifest({"replicas": 1, "selector": {"matchLabels": labels(ref.name)}, "template": template})
 
 
-def _labels(name: str) -> dict[str, str]:
+def labels(name: str) -> dict[str, str]:
+    """Return what tells the pods of one of our Deployments from others."""
     return {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": "edge"}
 
 

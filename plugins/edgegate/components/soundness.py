@@ -3,12 +3,12 @@
 from collections.abc import Collection
 
 from edgegate.clock import wait_until
-from edgegate.components import cert_manager, envoy_gateway, operator_nso
+from edgegate.components import cert_manager, envoy_gateway, nso_config
 from edgegate.errors import CrashedUnderTest, LabFault, LabGone, NeverReady, PartLost
 from edgegate.lab import Lab, ProcessStatus
 
 UNDER_TEST = frozenset(
-    {envoy_gateway.NAME, cert_manager.NAME, operator_nso.OPERATOR, operator_nso.AGENT, operator_nso.REPLICATOR}
+    {envoy_gateway.NAME, cert_manager.NAME, nso_config.OPERATOR, nso_config.AGENT, nso_config.REPLICATOR}
 )
 """Processes whose end is a finding, and no trouble of ours."""
 _PATIENCE = 5.0

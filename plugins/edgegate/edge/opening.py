@@ -219,7 +219,7 @@ def _start(plan: Plan, run_key: str, done: Callable[[Took], None]) -> tuple[Laun
         within = plan.settings.limits.edge_ready
         both = bring_up(launch, states, images=images, additions=additions, more=more, done=note, within=within)
     except EnvironmentFault as fault:
-        told = _with_logs(fault, lab.folder / "logs", plan.settings)
+        told = with_logs(fault, lab.folder / "logs", plan.settings)
         lab.down()
         raise told from fault
     except BaseException:  # Ctrl-C too: nothing of a half-started edge may stay
@@ -245,7 +245,7 @@ def note_ready(plan: Plan, lab: Lab) -> None:
         lab.keep(True)
 
 
-def _with_logs(fault: EnvironmentFault, logs: Path, settings: Settings) -> EnvironmentFault:
+def with_logs(fault: EnvironmentFault, logs: Path, settings: Settings) -> EnvironmentFault:
     """Return why a start failed, with the place of its logs: they are moved, because the lab's folder goes with it.
 
     They go to the run folder, or where there is none to the logs of builds; those of an earlier start are replaced.

@@ -13,6 +13,7 @@ from edgegate.components.bring_up import plane_of
 from edgegate.components.cert_manager import Issuer
 from edgegate.components.control_plane import DOWNSTREAM
 from edgegate.components.launch import Launch
+from edgegate.components.operator_run import running
 from edgegate.edge.customer import Customer
 from edgegate.edge.tenant import tls_secret
 from edgegate.edge.zone import Zone
@@ -66,7 +67,7 @@ class Operator:
 
     def restart(self) -> None:
         """Restart its process and return when it works again."""
-        self._launch.lab.restart(operator.NAME)
+        running(self._launch).restart()
 
     @contextmanager
     def issuing_by(self, issuer: Issuer) -> Iterator[None]:

@@ -49,17 +49,21 @@ def running_versions(lab: Lab, plane: ControlPlane, proxy: Proxy) -> Versions:
             said = lab.run([f"/proc/{pid}/exe", _ASK[status.name]], env=_libraries(lab, pid), check=False)
             found = _VERSION.search(said.stdout + said.stderr)
             running[status.name] = found[1] if found else "unknown"
-        elif status.name in _LOGGED and (linked := _linked(lab.log(status.name))):
+        elif status.name in _LOGGED and (linked := _logged(lab.log(status.name))):
             running[_LOGGED[status.name]] = linked
     return Versions(dict(sorted(running.items())))
 
 
-def _linked(log: Path) -> str:
-    """Return version and commit as a real operator's log begins with, `0.26.1+41b6db2`; empty for ours."""
+def _logged(log: Path) -> str:
     if not log.is_file():
         return ""
     with log.open("rb") as head:
-        said = _STARTING.search(head.read(_HEAD))
+        return linked(head.read(_HEAD))
+
+
+def linked(head: bytes) -> str:
+    """Return version and commit as a real operator's log begins with, `0.26.1+41b6db2`; empty for ours."""
+    said = _STARTING.search(head)
     return f"{said[1].decode()}+{said[2].decode()[:7]}" if said else ""
 
 

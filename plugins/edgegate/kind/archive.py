@@ -3,8 +3,9 @@
 import hashlib
 import io
 import json
+import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,13 +49,27 @@ def write(out: Path, tags: Sequence[str], tree: Tree, command: Command) -> str:
     with out.open("wb") as file:
         with _entry(file, "layer.tar") as layer, _tar_to(layer) as content:
             tree.write(content)
-        config = _config("sha256:" + layer.digest.hexdigest(), command)
-        name = hashlib.sha256(config).hexdigest()
-        manifest = [{"Config": f"{name}.json", "RepoTags": list(tags), "Layers": ["layer.tar"]}]
-        for path, data in ((f"{name}.json", config), ("manifest.json", json.dumps(manifest).encode())):
-            with _entry(file, path) as entry:
-                entry.write(data)
-        file.write(b"\0" * 2 * _BLOCK)
+        return _finish(file, tags, _config("sha256:" + layer.digest.hexdigest(), command), ["layer.tar"])
+
+
+def rewrite(out: Path, tags: Sequence[str], config: bytes, layers: Iterable[IO[bytes]]) -> str:
+    """Write an image of another archive anew, under names of ours, and return its id, which is what it was."""
+    with out.open("wb") as file:
+        names = []
+        for number, layer in enumerate(layers):
+            names.append(f"layer-{number}.tar")
+            with _entry(file, names[-1]) as content:
+                shutil.copyfileobj(layer, content, 1 << 20)
+        return _finish(file, tags, config, names)
+
+
+def _finish(file: IO[bytes], tags: Sequence[str], config: bytes, layers: Sequence[str]) -> str:
+    name = hashlib.sha256(config).hexdigest()
+    manifest = [{"Config": f"{name}.json", "RepoTags": list(tags), "Layers": list(layers)}]
+    for path, data in ((f"{name}.json", config), ("manifest.json", json.dumps(manifest).encode())):
+        with _entry(file, path) as entry:
+            entry.write(data)
+    file.write(b"\0" * 2 * _BLOCK)
     return f"sha256:{name}"
 
 

@@ -13,6 +13,7 @@ from edgegate.command import Completed
 from edgegate.errors import CommandFailed, EngineMissing, EngineSilent
 
 _ANSWERS_WITHIN = 10.0
+_PULLED_WITHIN = 300.0
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 """kind's own label on the containers of a cluster."""
 ROLE_LABEL = "io.x-k8s.kind.role"
@@ -89,6 +90,19 @@ class Engine:
         """Return the id of an image that the engine has; empty when it has none of that name."""
         done = self.run("image", "inspect", "--format", "{{.Id}}", reference, check=False)
         return done.stdout.strip() if done.status == 0 else ""
+
+    def pull(self, reference: str) -> str:
+        """Pull an image from its registry; return why that cannot be, an empty text when it was.
+
+        Raises:
+            CommandFailed: it took longer than five minutes.
+        """
+        done = self.run("pull", "--quiet", reference, check=False, within=_PULLED_WITHIN)
+        return done.stderr.strip() or "no reason given" if done.status else ""
+
+    def save(self, reference: str, out: Path) -> None:
+        """Write an image that the engine has as an archive. Raises CommandFailed."""
+        self.run("save", "--output", str(out), reference, within=300)
 
     def load(self, archive: Path) -> None:
         """Load an image's archive. Raises CommandFailed."""

@@ -72,7 +72,7 @@ class Images:
             CommandFailed: a program that helps to make it failed.
         """
         version = self.artifacts["kubernetes-node"].version
-        return self._kept("node", (f"edgegate.local/node:v{version}",), NODE_PINS, self._make_node, Command(
+        return self._made("node", (f"edgegate.local/node:v{version}",), NODE_PINS, self._make_node, Command(
             entry=("/usr/local/bin/before-entrypoint", "/sbin/init"), env=("container=docker",)
         ))  # fmt: skip
 
@@ -84,13 +84,13 @@ class Images:
         def make(scratch: Path, tree: Tree) -> None:
             _program(tree, program, artifact.binary(pin), self._system)
 
-        return self._kept(pin, tuple(tags), (pin, "node-base"), make, Command(entry=(program,)))
+        return self._made(pin, tuple(tags), (pin, "node-base"), make, Command(entry=(program,)))
 
     @property
     def _system(self) -> Path:
         return self.artifacts["node-base"].path / "files"
 
-    def _kept(
+    def _made(
         self,
         name: str,
         tags: tuple[str, ...],
@@ -109,6 +109,14 @@ class Images:
             self.progress.step(f"image {name}", "writing")
             archive.write(out, tags, tree, run)
 
+        return self.kept(name, tags, place, write)
+
+    def kept(self, name: str, tags: tuple[str, ...], place: Path, write: Callable[[Path, Path], None]) -> Image:
+        """Return the image of an archive in the cache; where it is not there, `write` makes it, given a scratch folder.
+
+        Raises:
+            NotEnoughDisk, CacheNotWritable: as said; nothing half stays.
+        """
         if not place.exists() or os.access(place.parent, os.W_OK):  # a read-only cache is enough where all is made
             with _told(name, place):
                 self._ensure(name, place, write)

@@ -9,7 +9,7 @@ from functools import partial
 import edgegate.edge.backends
 import edgegate.kind
 from edgegate.artifacts import Progress, Store
-from edgegate.clusters.kinds import DEPLOYMENT, POD, Ref
+from edgegate.clusters.kinds import DEPLOYMENT, Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.clusters.pods import PodLog
 from edgegate.components import control_plane, envoy_gateway, etcd, pods
@@ -17,7 +17,7 @@ from edgegate.components.base_state import apply_crds, crds, fingerprint
 from edgegate.components.bring_up import last_of_each, plane_of
 from edgegate.components.graph import Took
 from edgegate.components.soundness import lost
-from edgegate.edge.backends import kind_start
+from edgegate.edge.backends import kind_operator, kind_start
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
 from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
@@ -27,7 +27,7 @@ from edgegate.edge.versions import running_versions
 from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
-from edgegate.kind.images import NODE_PINS
+from edgegate.kind.images import NODE_PINS, Image
 from edgegate.records import Usage, Versions
 from edgegate.settings import Settings
 
@@ -69,25 +69,31 @@ class KindBackend(HostBackend):
         return PodLog(self.planes.downstream, envoy_gateway.NAMESPACE_NAME, proxy.name, "envoy")
 
     def restart(self, component: str) -> None:
-        """Restart a process of the lab, or Envoy Gateway's pod, and return when it is ready."""
-        if component != pods.GATEWAY:
+        """Restart a process of the lab, or a pod of Envoy Gateway or the operator, and return when it is ready."""
+        if (found := self._deployment(component)) is None:
             self.lab.restart(component)
             return
-        plane = self.planes.downstream
-        plane.patch(_GATEWAY, {"spec": {"replicas": 1}})
-        for pod in self._gateway_pods():
-            plane.delete_and_wait(pod)
-        pods.wait_available(plane, _GATEWAY)
+        plane, ref = found
+        plane.patch(ref, {"spec": {"replicas": 1}})
+        for pod in pods.of(plane, ref.namespace, component):
+            plane.delete_and_wait(Ref.of(pod))
+        pods.wait_available(plane, ref)
 
     def kill(self, component: str) -> None:
-        """Kill a process of the lab; or Envoy Gateway's pod, for good: its Deployment is left without replicas."""
-        if component != pods.GATEWAY:
+        """Kill a process of the lab; or a pod of ours, for good: its Deployment is left without replicas."""
+        if (found := self._deployment(component)) is None:
             self.lab.kill(component)
             return
-        plane = self.planes.downstream
-        plane.patch(_GATEWAY, {"spec": {"replicas": 0}})
-        for pod in self._gateway_pods():
-            plane.delete(pod, grace=0)
+        plane, ref = found
+        plane.patch(ref, {"spec": {"replicas": 0}})
+        for pod in pods.of(plane, ref.namespace, component):
+            plane.delete(Ref.of(pod), grace=0)
+
+    def _deployment(self, component: str) -> tuple[ControlPlane, Ref] | None:
+        """Return the Deployment that a component is, and its cluster; None for a process of the lab."""
+        if component == pods.GATEWAY:
+            return self.planes.downstream, _GATEWAY
+        return kind_operator.deployment(self.planes, component) if kind_operator.wanted(self.plan) else None
 
     def pause(self, component: str) -> None:
         """Freeze a process of the lab, or Envoy Gateway on its node; the kubelet restarts that one after a minute."""
@@ -96,11 +102,6 @@ class KindBackend(HostBackend):
     def resume(self, component: str) -> None:
         """Let it go on."""
         self._signal(component, "CONT") if component == pods.GATEWAY else self.lab.resume(component)
-
-    def _gateway_pods(self) -> list[Ref]:
-        labels = f"app.kubernetes.io/name={pods.GATEWAY},app.kubernetes.io/instance=edge"
-        found = self.planes.downstream.list(POD, envoy_gateway.NAMESPACE_NAME, labels=labels)
-        return [Ref(POD, pod["metadata"]["name"], pod["metadata"]["namespace"]) for pod in found]
 
     def _signal(self, component: str, name: str) -> None:
         for node in self._nodes():
@@ -135,6 +136,8 @@ class KindBackend(HostBackend):
         """Return what has befallen the lab's processes, a container under test, or a node."""
         if (found := lost(self.lab, felled, thorough=thorough)) is not None or not thorough:
             return found
+        if kind_operator.wanted(self.plan) and (crashed := kind_operator.crashed(self.planes, self.folder / "logs")):
+            return crashed
         name, limit = out_of_memory(self.planes.downstream, envoy_gateway.NAMESPACE_NAME)
         if name:
             what = f"was killed because it wanted more memory than {limit}"
@@ -158,6 +161,8 @@ class KindBackend(HostBackend):
             said = self.edge.clusters.engine.run("exec", node, "sh", "-c", ask, check=False).stdout
             told = re.search(r"\bv?(\d+\.\d+\.\d+)\b", said)
             found |= {pods.GATEWAY: told[1]} if told else {}
+        if kind_operator.wanted(self.plan):
+            found |= kind_operator.versions(self.edge.clusters.engine, self.planes)
         return Versions(dict(sorted(found.items())))
 
     def usage(self) -> list[Usage]:
@@ -176,7 +181,8 @@ class KindBackend(HostBackend):
 
         nodes = {f"node-{node[:12]}.txt": partial(journal, node) for node in self._nodes()}
         used = {"usage.txt": lambda: told(usage(self.planes.downstream))}
-        return {**super().tells(), **nodes, **used}
+        operator = kind_operator.tells(self.planes) if kind_operator.wanted(self.plan) else {}
+        return {**super().tells(), **nodes, **used, **operator}
 
 
 def remove(edge: KindEdge) -> None:
@@ -210,9 +216,19 @@ def open_backend(
     size = f"{settings.nodes} nodes"
     made_of = fingerprint(plan.fingerprint, "kind", size, *files, code_of(edgegate.kind, edgegate.edge.backends))
     plan = replace(plan, artifacts={**plan.artifacts, **further}, fingerprint=made_of)
-    opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress))
+    plan, given = _with_operator(plan, engine, progress)
+    opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress, given))
     backend = KindBackend(plan, opened, engine)
     # One that is used again may have lost a node meanwhile, as when its engine was restarted.
     if not opened.steps and (trouble := backend.trouble(set(), thorough=True)):
         raise trouble
     return backend
+
+
+def _with_operator(plan: Plan, engine: Engine, progress: Progress) -> tuple[Plan, list[Image]]:
+    """Return the plan with the images of an operator that runs as pods, which are part of what an edge is made of."""
+    given = kind_operator.images(plan, engine, progress)
+    if not given:
+        return plan, []
+    made_of = fingerprint(plan.fingerprint, *(image.id for image in given))
+    return replace(kind_operator.with_images(plan, given), fingerprint=made_of), given

@@ -14,17 +14,21 @@ from edgegate.artifacts import Artifact, Progress
 from edgegate.artifacts.lock import locked
 from edgegate.clock import wait_until
 from edgegate.clusters.kinds import DEPLOYMENT, NODE, Ref
-from edgegate.components import envoy_gateway, pods
+from edgegate.clusters.plane import Manifest
+from edgegate.components import envoy_gateway, extension_server, pods
 from edgegate.components.base_state import apply_crds, crds
 from edgegate.components.bring_up import Planes, fallen, last_of_each, planes
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
 from edgegate.components.graph import Step, Took, run_steps
 from edgegate.components.launch import RESOLV_CONF, Launch
 from edgegate.components.node import balancer
+from edgegate.components.nso_config import AGENT, EXTENSION, OPERATOR, REPLICATOR
+from edgegate.components.operator_pods import IMAGES_LOADED
 from edgegate.components.pki import write_private
 from edgegate.edge import sentinel
-from edgegate.edge.opening import Plan, make_lab, note_ready
-from edgegate.errors import DigestMismatch
+from edgegate.edge.backends import kind_operator
+from edgegate.edge.opening import Plan, make_lab, note_ready, with_logs
+from edgegate.errors import EnvironmentFault, WrongImage
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.cluster import RECORD, Clusters, Wish
 from edgegate.kind.engine import Engine, Facts
@@ -83,9 +87,17 @@ def prepare(plan: Plan, engine: Engine, progress: Progress) -> tuple[Facts, list
 
 
 def start(
-    engine: Engine, progress: Progress, plan: Plan, run_key: str, done: Callable[[Took], None]
+    engine: Engine,
+    progress: Progress,
+    given: Sequence[Image],
+    plan: Plan,
+    run_key: str,
+    done: Callable[[Took], None],
 ) -> tuple[Launch, Planes, list[Took]]:
-    """Start a new edge and return when its sentinel has answered; nothing of it is left when that fails."""
+    """Start a new edge and return when its sentinel has answered; nothing of it is left when that fails.
+
+    `given` are the images of a real operator that runs as pods; none where it does not.
+    """
     facts, images = prepare(plan, engine, progress)
     lab = make_lab(plan, run_key)
     edge = KindEdge.of(engine, plan.artifacts, lab)
@@ -99,16 +111,24 @@ def start(
         launch = replace(Launch.new(lab, *plan.made_of), elsewhere=True)
         write_private(lab.folder / "ca.crt", launch.authority.certificate)
         both = planes(launch)
-        graph = _Graph(plan, launch, edge, facts, images, both)
+        graph = _Graph(plan, launch, edge, facts, images, given, both)
         within = max(plan.settings.limits.edge_ready, _WITHIN)
         run_steps(graph.steps(), done=note, failed=lambda: fallen(lab), within=within)
+    except EnvironmentFault as fault:
+        told = with_logs(fault, lab.folder / "logs", plan.settings)
+        _undo(engine, lab, edge)
+        raise told from fault
     except BaseException:  # Ctrl-C too
-        with ExitStack() as undo:
-            undo.callback(lab.down)
-            undo.callback(leftovers.remove, engine, edge.clusters.name)
+        _undo(engine, lab, edge)
         raise
     note_ready(plan, lab)
     return launch, both, steps
+
+
+def _undo(engine: Engine, lab: Lab, edge: KindEdge) -> None:
+    with ExitStack() as undo:
+        undo.callback(lab.down)
+        undo.callback(leftovers.remove, engine, edge.clusters.name)
 
 
 @dataclass(frozen=True)
@@ -118,6 +138,7 @@ class _Graph:
     edge: KindEdge
     facts: Facts
     images: Sequence[Image]
+    given: Sequence[Image]
     both: Planes
 
     def steps(self) -> list[Step]:
@@ -131,6 +152,7 @@ class _Graph:
             Step("images", self._load, needs=("api-downstream",)),
             *self._base(),
             *self._pods(),
+            *(self._operator() if self.given else ()),
             *sentinel.steps(self.launch, self.both, replicas=self.plan.settings.replicas),
             *self.plan.parts.steps(self.launch, self.both),
         ]
@@ -159,7 +181,8 @@ class _Graph:
         first, last = self.edge.net.balancer_addresses
         recursor = self.launch.lab.net.recursor_ip if "dns" in self.launch.parts else ""
         dns = pods.cluster_dns(version("coredns"), self.edge.net.dns_ip, recursor)
-        gateway = [pods.trust(self.launch.authority.certificate), *pods.gateway(version("envoy-gateway"))]
+        gateway = [pods.trust(self.launch.authority.certificate), *self._gateway()]
+        extended = (EXTENSION,) if self.given else ()
         klass = [pods.envoy_proxy(version("envoy"), self.plan.settings.replicas), envoy_gateway.gateway_class()]
 
         def available(name: str, namespace: str) -> None:
@@ -172,7 +195,7 @@ class _Graph:
             Step("coredns", partial(available, pods.DNS, "kube-system"), needs=("dns-pods",)),
             Step("kube-proxy", lambda: None, needs=("coredns",)),
             Step("class", lambda: plane.apply(*klass), needs=("base",)),
-            Step("gateway-pods", lambda: plane.apply(*gateway), needs=("certgen", "images")),
+            Step("gateway-pods", lambda: plane.apply(*gateway), needs=("certgen", "images", *extended)),
             Step(
                 "envoy-gateway",
                 partial(available, pods.GATEWAY, envoy_gateway.NAMESPACE_NAME),
@@ -181,8 +204,28 @@ class _Graph:
             Step("accepted", lambda: envoy_gateway.wait_for_class(plane), needs=("envoy-gateway",)),
         ]
 
-    def _certificates(self) -> None:
-        envoy_gateway.generate_certificates(self.launch)
+    def _gateway(self) -> list[Manifest]:
+        """Return Envoy Gateway; it asks the operator's extension server where there is one."""
+        version = self.plan.selection.version("envoy-gateway")
+        if not self.given:
+            return pods.gateway(version)
+        more = {"extensionManager": extension_server.manager()}
+        return pods.gateway(version, more=more, rights=extension_server.rights())
+
+    def _operator(self) -> list[Step]:
+        """Return what the real operator needs of the clusters beyond its own steps, and the look at what runs."""
+        ours = (OPERATOR, REPLICATOR, AGENT, EXTENSION)
+        verify = partial(kind_operator.verify, self.edge.clusters.engine, self.both, self.given)
+        return [
+            Step("route-upstream", self._route_upstream, needs=("route", "api-upstream")),
+            Step(IMAGES_LOADED, self._load_given, needs=("images", "route-upstream")),
+            Step("operator-verify", verify, needs=ours),
+        ]
+
+    def _load_given(self) -> None:
+        for plane in (UPSTREAM, DOWNSTREAM):
+            for image in self.given:
+                self.edge.clusters.load(plane.name, image.path)
 
     def _create(self, plane: PlaneSpec) -> None:
         clusters, net = self.edge.clusters, self.edge.net
@@ -208,10 +251,23 @@ class _Graph:
                     clusters.engine.run("exec", container, "ip", "route", "replace", others, "via", there)
         first = clusters.address(DOWNSTREAM.name)
         command.run(["ip", "route", "replace", net.services, "via", first])
-        # The Service keeps to the node that a packet comes to, so it has to come to one that runs a proxy.
-        with_proxies = clusters.addresses(DOWNSTREAM.name, "worker") or [first]
+        command.run(self._to_balancers())
+
+    def _to_balancers(self) -> list[str]:
+        """Return the command that makes a route to load balancers.
+
+        The Service keeps to the node that a packet comes to, so it has to come to one that runs a proxy.
+        """
+        clusters = self.edge.clusters
+        with_proxies = clusters.addresses(DOWNSTREAM.name, "worker") or [clusters.address(DOWNSTREAM.name)]
         hops = [word for node in with_proxies for word in ("nexthop", "via", node)]
-        command.run(["ip", "route", "replace", net.balancers, *(hops if len(with_proxies) > 1 else hops[1:])])
+        return ["ip", "route", "replace", self.edge.net.balancers, *(hops if len(with_proxies) > 1 else hops[1:])]
+
+    def _route_upstream(self) -> None:
+        """Let pods of the upstream cluster reach the edge: nobody announces its addresses on the nodes' network."""
+        clusters = self.edge.clusters
+        for node in clusters.engine.containers(clusters.full_name(UPSTREAM.name)):
+            clusters.engine.run("exec", node, *self._to_balancers())
 
     def _nodes(self) -> dict[str, tuple[str, str]]:
         """Return each node of the edge cluster with the range of its pods and its address; empty until all have one."""
@@ -222,12 +278,12 @@ class _Graph:
         return found if all(there for there, _ in found.values()) else {}
 
     def _verify(self) -> None:
-        """See that the nodes run the image that was made. Raises DigestMismatch."""
+        """See that the nodes run the image that was made. Raises WrongImage."""
         for plane in (UPSTREAM, DOWNSTREAM):
             running = self.edge.clusters.running_image(plane.name)
             if running != self.images[0].id:
-                what = f"the image of the cluster {plane.name}"
-                raise DigestMismatch(what, "the node image", expected=self.images[0].id, actual=running)
+                what = f"the node of the cluster {plane.name}"
+                raise WrongImage(what, expected=self.images[0].id, actual=running)
 
     def _load(self) -> None:
         for image in self.images[1:]:  # one after the other: the node unpacks each on the same disk
