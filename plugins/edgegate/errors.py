@@ -38,6 +38,7 @@ EdgegateError
     ├── KindFault              Docker or a kind cluster
     │   ├── EngineMissing / EngineSilent / EngineInTheWay / EngineNotPossible
     │   ├── ImageMissing / ImageUnusable / WrongImage       an image that the user named; one that runs
+    │   ├── OfficialImageMissing   a component's image cannot be pulled
     │   └── KindNotPossible / ClusterNotMade / ClusterNotGone
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
@@ -888,3 +889,15 @@ class WrongImage(KindFault):
             "Run again; if it happens anew, somebody else loads images under the same names: look with docker images."
         )
         self.what, self.expected, self.actual = what, expected, actual
+
+
+class OfficialImageMissing(KindFault):
+    """The official image of a component cannot be pulled."""
+
+    def __init__(self, origin: str, reference: str, *, said: str) -> None:
+        super().__init__(
+            f"{origin}: {reference} cannot be pulled: {said.rstrip('.')}. "
+            "Log in to its registry or load it into the Docker engine (docker load --input FILE), "
+            "or let edgegate make it of the store: --edge-images built."
+        )
+        self.origin, self.reference, self.said = origin, reference, said

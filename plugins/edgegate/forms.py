@@ -173,6 +173,17 @@ def whose(operator: str) -> str:
     return REFERENCE if operator == REFERENCE else BINARY.rstrip(":")
 
 
+IMAGE_SOURCES = (BUILT, OFFICIAL) = ("built", "official")
+"""Where the images of an edge's own components come from: made of the store, or pulled from their registries."""
+
+
+def images(origin: str, text: str) -> str:
+    """Return where images of components come from."""
+    if text not in IMAGE_SOURCES:
+        raise BadSetting(origin, f"'{text}' is no source of images. Accepted: {', '.join(IMAGE_SOURCES)}.")
+    return text
+
+
 def image(origin: str, text: str) -> str:
     """Return a reference to an image, or the prefix of an archive and the absolute path of a file that exists."""
     for prefix in ARCHIVES:

@@ -173,7 +173,7 @@ def _again(settings: Settings) -> list[str]:
     return words
 
 
-_UNDER_TEST = ("replicas", "dns_backend", "operator", *OF_THE_REAL, "backend", *ATTACHED)
+_UNDER_TEST = ("replicas", "dns_backend", "operator", *OF_THE_REAL, "backend", "images", *ATTACHED)
 
 
 def _operator(settings: Settings) -> list[str]:

@@ -71,6 +71,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("origin_url", "Origin that an attached edge reaches, for HTTPProxies", forms.url, "URL"),
     Setting("allow", "What scenarios may do to an attached edge (repeatable)", forms.allowed, "NAME", Kind.WORDS),
     Setting("nodes", "Nodes that the proxies run on, for the backend kind", forms.count, "NUMBER"),
+    Setting("images", "Images of components, for the backend kind: ours, or pulled", forms.images, "built|official"),
     Setting("keep", "Keep the edge after the run; `edgegate down` ends it", forms.switch, kind=Kind.SWITCH),
     Setting(
         "reuse",
@@ -131,7 +132,7 @@ ATTACHED = ("downstream_kubeconfig", "upstream_kubeconfig", "gateway_class", "or
 """Rows that speak of an edge that somebody else runs."""
 OF_THE_REAL = ("dns_operator", "dns_operator_image", "operator_crds")
 """Rows that the real operator needs, and ours has no use for."""
-IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", "nodes", *OF_THE_REAL)
+IN_A_LAB = ("keep", "reuse", "replicas", "dns_backend", "operator", "fault", "nodes", "images", *OF_THE_REAL)
 """Rows that say how an edge of ours is made."""
 
 
@@ -153,6 +154,8 @@ class Settings:
     """What scenarios may do to an attached edge although others use it."""
     nodes: int = 1
     """On how many nodes the proxies of an edge of kind run."""
+    images: str = forms.BUILT
+    """Whether the images of an edge of kind are made of the store, or pulled."""
     keep: bool = False
     """Whether the edge stays after the run."""
     reuse: Reuse = Reuse.AUTO
@@ -260,7 +263,7 @@ def _agree(settings: Settings, prefix: str) -> None:
         return
     _refuse(settings, ATTACHED, f"only {flags['backend']} attach has a use for it.")
     if settings.backend == forms.HOST:
-        _refuse(settings, ("nodes",), f"only {flags['backend']} kind has a use for it.")
+        _refuse(settings, ("nodes", "images"), f"only {flags['backend']} kind has a use for it.")
     if settings.replicas < settings.nodes:
         few = f"{settings.nodes} nodes need as many proxies, because each hands its traffic to its own."
         raise BadSetting(settings.origin("nodes"), f"{few} Raise {flags['replicas']}.")

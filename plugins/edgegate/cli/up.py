@@ -19,7 +19,7 @@ from edgegate.forms import ATTACH
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    table.add_arguments(parser, ("backend", "nodes", "set", "reuse", "replicas", "limit", "pins"))
+    table.add_arguments(parser, ("backend", "nodes", "images", "set", "reuse", "replicas", "limit", "pins"))
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:

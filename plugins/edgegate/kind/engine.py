@@ -91,6 +91,12 @@ class Engine:
         done = self.run("image", "inspect", "--format", "{{.Id}}", reference, check=False)
         return done.stdout.strip() if done.status == 0 else ""
 
+    def manifest(self, reference: str) -> str:
+        """Return the digest by which a registry knows an image that the engine has pulled; empty when none does."""
+        done = self.run("image", "inspect", "--format", "{{json .RepoDigests}}", reference, check=False)
+        known = (json.loads(done.stdout) if done.status == 0 else None) or [""]
+        return str(known[0]).rpartition("@")[2]
+
     def pull(self, reference: str) -> str:
         """Pull an image from its registry; return why that cannot be, an empty text when it was.
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import platform
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +66,9 @@ def image(images: Images, engine: Engine, origin: str, text: str, name: str) -> 
             with _opened(path) as content:
                 number = _number(_look(content).config)
             return _kept(images, name, number, path)
-        number = (engine.image_id(text) or _pulled(images, engine, origin, text)).removeprefix("sha256:")
-        saved = _place(images, name, number)
-        if saved.exists():
-            return _kept(images, name, number, saved)
-        return _of_engine(images, engine, text, name, saved.with_suffix(".saved"))
+        if not engine.image_id(text):
+            _pull(images, engine, origin, text)
+        return of_engine(images, engine, text, name)
     except Unfit as unfit:
         raise ImageUnusable(origin, text, why=str(unfit)) from unfit
 
@@ -80,22 +78,32 @@ def file_of(text: str) -> Path | None:
     return next((Path(text.removeprefix(prefix)) for prefix in ARCHIVES if text.startswith(prefix)), None)
 
 
-def _pulled(images: Images, engine: Engine, origin: str, text: str) -> str:
+def _pull(images: Images, engine: Engine, origin: str, text: str) -> None:
     images.progress.step(f"image {text}", "pulling")
     if said := engine.pull(text):
         raise ImageMissing(origin, text, said=said.splitlines()[-1])
-    return engine.image_id(text)
 
 
-def _of_engine(images: Images, engine: Engine, text: str, name: str, saved: Path) -> Image:
-    """Return an image of the engine: saved, then rewritten. An engine may call it otherwise than its nodes will."""
+def of_engine(images: Images, engine: Engine, text: str, name: str, tags: Sequence[str] = ()) -> Image:
+    """Return an image that the engine has, under names of ours, or under `tags`.
+
+    It is saved and then rewritten; an engine may call it otherwise than its nodes will.
+
+    Raises:
+        Unfit: it cannot run here.
+    """
+    number = engine.image_id(text).removeprefix("sha256:")
+    kept = _place(images, name, number)
+    if kept.exists():
+        return _kept(images, name, number, kept, tags)
+    saved = kept.with_suffix(".saved")
     saved.parent.mkdir(parents=True, exist_ok=True)
     try:
         images.progress.step(f"image {name}", "taking it out of the engine")
         engine.save(text, saved)
         with _opened(saved) as content:
             number = _number(_look(content).config)
-        return _kept(images, name, number, saved)
+        return _kept(images, name, number, saved, tags)
     finally:
         saved.unlink(missing_ok=True)
 
@@ -104,8 +112,8 @@ def _place(images: Images, name: str, number: str) -> Path:
     return images.cache / "images" / f"{name}-{number[:16]}.tar"
 
 
-def _kept(images: Images, name: str, number: str, source: Path) -> Image:
-    tags = (f"edgegate.local/{name}:{number}",)
+def _kept(images: Images, name: str, number: str, source: Path, wanted: Sequence[str] = ()) -> Image:
+    tags = tuple(wanted) or (f"edgegate.local/{name}:{number}",)
 
     def write(out: Path, scratch: Path) -> None:
         images.progress.step(f"image {name}", "rewriting")

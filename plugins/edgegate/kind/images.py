@@ -43,6 +43,8 @@ class Image:
     """Digest of its configuration, `sha256:` first: what an engine says that a container runs."""
     path: Path
     """The archive."""
+    source: str = ""
+    """Reference and digest by which a registry knows it; empty where it was made here."""
 
 
 def tags(pins: Pins, artifact: Artifact) -> list[str]:

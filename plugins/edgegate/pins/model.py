@@ -95,6 +95,8 @@ class Pin:
     """Version to the versions of other pins that it is released and tested with."""
     images: tuple[str, ...] = ()
     """Container image repositories that this pin stands for."""
+    image_digests: Mapping[str, str] = field(default_factory=dict)
+    """Version to the digest of the official image's manifest, where it is known."""
     production: str | None = None
     """What production runs, where the pin deviates."""
     production_why: str | None = None

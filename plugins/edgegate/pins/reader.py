@@ -59,6 +59,7 @@ def _pin(table: Table, name: str) -> Pin:
         published=_per_version(table, "published", versions, Table.day),
         companions=_per_version(table, "companions", versions, _companion),
         images=table.texts("images"),
+        image_digests=_per_version(table, "image-digests", versions, _sha256),
         production=table.take("production", str, "a version"),
         production_why=table.take("production-why", str, "a text"),
         disk_mib=_disk(table),

@@ -17,7 +17,7 @@ from edgegate.components.base_state import apply_crds, crds, fingerprint
 from edgegate.components.bring_up import last_of_each, plane_of
 from edgegate.components.graph import Took
 from edgegate.components.soundness import lost
-from edgegate.edge.backends import kind_operator, kind_start
+from edgegate.edge.backends import kind_images, kind_operator, kind_start
 from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
 from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
@@ -161,6 +161,7 @@ class KindBackend(HostBackend):
             said = self.edge.clusters.engine.run("exec", node, "sh", "-c", ask, check=False).stdout
             told = re.search(r"\bv?(\d+\.\d+\.\d+)\b", said)
             found |= {pods.GATEWAY: told[1]} if told else {}
+        found |= kind_images.versions(self.folder)
         if kind_operator.wanted(self.plan):
             found |= kind_operator.versions(self.edge.clusters.engine, self.planes)
         return Versions(dict(sorted(found.items())))
@@ -213,8 +214,8 @@ def open_backend(
     plan = Plan.make(settings, progress, more_parts=more_parts)
     further = Store(settings.cache).ensure_all(plan.pins, plan.selection, NODE_PINS, progress)
     files = sorted(one.path.name for one in further.values())
-    size = f"{settings.nodes} nodes"
-    made_of = fingerprint(plan.fingerprint, "kind", size, *files, code_of(edgegate.kind, edgegate.edge.backends))
+    size = (f"{settings.nodes} nodes", f"{settings.images} images")
+    made_of = fingerprint(plan.fingerprint, "kind", *size, *files, code_of(edgegate.kind, edgegate.edge.backends))
     plan = replace(plan, artifacts={**plan.artifacts, **further}, fingerprint=made_of)
     plan, given = _with_operator(plan, engine, progress)
     opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress, given))

@@ -1,6 +1,5 @@
 """The real operator's images on clusters of kind: had, loaded, compared with what runs, and looked after."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +12,7 @@ from edgegate.components import operator, operator_pods, pod_trouble, pods
 from edgegate.components.bring_up import Planes
 from edgegate.components.nso_config import AGENT, EXTENSION, OPERATOR, REPLICATOR
 from edgegate.components.operator_manifests import NAMESPACE_NAME, reference
+from edgegate.edge.backends.kind_images import running_id, short
 from edgegate.edge.opening import Plan
 from edgegate.edge.versions import linked
 from edgegate.errors import CrashedUnderTest, WrongImage
@@ -27,10 +27,6 @@ _PROGRAMS = {
     AGENT: "dns-operator",
 }
 """Each Deployment, and the image that it runs, as the report names it."""
-
-
-_SHORT = len("sha256:") + 12
-"""As much of a digest as `docker images` shows."""
 
 
 def wanted(plan: Plan) -> bool:
@@ -71,18 +67,7 @@ def verify(engine: Engine, planes: Planes, found: Sequence[Image]) -> None:
 
 def running_ids(engine: Engine, planes: Planes) -> dict[str, str]:
     """Return the digest of the configuration of the image that each of them really runs, by its Deployment."""
-    return {name: _id_of(engine, pod) for name, pod in _pods(planes)}
-
-
-def _id_of(engine: Engine, pod: Manifest) -> str:
-    """Return it as the node knows it: a kubelet names the manifest, and the node's containerd has that one."""
-    statuses = pod.get("status", {}).get("containerStatuses") or [{}]
-    told = str(statuses[0].get("imageID", ""))
-    _, at, manifest = told.partition("@")
-    if not at:
-        return told
-    words = ("exec", pod["spec"]["nodeName"], "ctr", "--namespace=k8s.io", "content", "get", manifest)
-    return str(json.loads(engine.run(*words).stdout)["config"]["digest"])
+    return {name: running_id(engine, pod, name) for name, pod in _pods(planes)}
 
 
 def _pods(planes: Planes) -> list[tuple[str, Manifest]]:
@@ -109,7 +94,7 @@ def crashed(planes: Planes, logs: Path) -> CrashedUnderTest | None:
 
 def versions(engine: Engine, planes: Planes) -> dict[str, str]:
     """Return what each program says of itself, and the beginning of the digest of the image that it runs from."""
-    found = {f"{_PROGRAMS[name]}-image": digest[:_SHORT] for name, digest in running_ids(engine, planes).items()}
+    found = {f"{_PROGRAMS[name]}-image": short(digest) for name, digest in running_ids(engine, planes).items()}
     for name, pod in _pods(planes):
         if said := linked(pod_trouble.head(_plane(planes, name), pod, name).encode()):
             found[_PROGRAMS[name]] = said

@@ -26,13 +26,13 @@ from edgegate.components.nso_config import AGENT, EXTENSION, OPERATOR, REPLICATO
 from edgegate.components.operator_pods import IMAGES_LOADED
 from edgegate.components.pki import write_private
 from edgegate.edge import sentinel
-from edgegate.edge.backends import kind_operator
+from edgegate.edge.backends import kind_images, kind_operator
 from edgegate.edge.opening import Plan, make_lab, note_ready, with_logs
 from edgegate.errors import EnvironmentFault, WrongImage
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.cluster import RECORD, Clusters, Wish
 from edgegate.kind.engine import Engine, Facts
-from edgegate.kind.images import COMPONENT_PINS, Image, Images, tags
+from edgegate.kind.images import Image
 from edgegate.kind.network import KindNet
 from edgegate.lab import Lab
 
@@ -74,10 +74,8 @@ def prepare(plan: Plan, engine: Engine, progress: Progress) -> tuple[Facts, list
         progress.say(note)
     for name in leftovers.reap(engine):
         progress.say(f"removed the clusters of {name}, whose edge is gone")
-    images = Images(plan.settings.cache, plan.artifacts, progress)
-    node = images.node()
-    pods_run = [pin for pin in COMPONENT_PINS if pin in plan.artifacts]
-    found = [node, *(images.component(pin, tags(plan.pins, plan.artifacts[pin])) for pin in pods_run)]
+    found = kind_images.had(plan, engine, progress)
+    node = found[0]
     # One after the other: two starts would read the same 0.8 GB at once.
     with locked(plan.settings.cache / "locks" / "kind-load.lock", lambda pid: None):
         if engine.image_id(node.tags[0]) != node.id:
@@ -150,6 +148,7 @@ class _Graph:
             Step("route", self._route, needs=("api-downstream",)),
             Step("verify", self._verify, needs=("api-upstream", "api-downstream")),
             Step("images", self._load, needs=("api-downstream",)),
+            Step("verify-pods", self._verify_pods, needs=("traffic",)),
             *self._base(),
             *self._pods(),
             *(self._operator() if self.given else ()),
@@ -284,6 +283,10 @@ class _Graph:
             if running != self.images[0].id:
                 what = f"the node of the cluster {plane.name}"
                 raise WrongImage(what, expected=self.images[0].id, actual=running)
+
+    def _verify_pods(self) -> None:
+        engine, folder = self.edge.clusters.engine, self.launch.folder
+        kind_images.verify(engine, self.both.downstream, folder, self.images[1:])
 
     def _load(self) -> None:
         for image in self.images[1:]:  # one after the other: the node unpacks each on the same disk
