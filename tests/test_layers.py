@@ -9,7 +9,7 @@ import edgegate
 PACKAGE = Path(edgegate.__file__).parent
 LAYERS = {
     **dict.fromkeys(("errors", "clock", "records", "command", "resources", "limits", "redaction", "traffic"), 0),
-    **dict.fromkeys(("stages", "budgets", "tables", "waivers", "programs", "kubeconfigs", "forms"), 0),
+    **dict.fromkeys(("stages", "budgets", "tables", "waivers", "programs", "kubeconfigs", "forms", "setting"), 0),
     **dict.fromkeys(("pins", "settings", "slo"), 1),
     **dict.fromkeys(("artifacts", "arguments"), 2),
     **dict.fromkeys(("lab", "probes", "corpus", "kind"), 3),

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgegate.settings import COMMAND_PREFIX, SETTINGS, Kind, Setting, Settings, resolve
+from edgegate.setting import COMMAND_PREFIX, Kind, Setting
+from edgegate.settings import SETTINGS, Settings, resolve
 
 
 def add_arguments(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:

@@ -16,7 +16,8 @@ from edgegate.pins import Pins, Selection
 from edgegate.pins.model import FROM_PINS
 from edgegate.report.folder import edgegate_version
 from edgegate.report.run import Asked, Run
-from edgegate.settings import ATTACHED, BUILT_IN, OF_THE_REAL, SETTINGS, Kind, Setting, Settings, resolve
+from edgegate.setting import Kind, Setting
+from edgegate.settings import ATTACHED, BUILT_IN, OF_THE_REAL, SETTINGS, Settings, resolve
 from edgegate.slo import Slo
 from edgegate.slo import load as load_slo
 from edgegate.waivers import Waivers, load

@@ -5,9 +5,8 @@ There is one table, `SETTINGS`. A row's name gives its flag (`--edge-run-dir`), 
 wins: flag, environment, ini, built-in. Rows of `name=value` pairs are merged pair by pair in the same order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,52 +15,9 @@ from edgegate.errors import BadSetting
 from edgegate.forms import REFERENCE, Reuse
 from edgegate.limits import Limits
 from edgegate.resources import resource
+from edgegate.setting import COMMAND_PREFIX, PYTEST_PREFIX, Kind, Setting
 
 BUILT_IN = "built-in"
-COMMAND_PREFIX = "--"
-PYTEST_PREFIX = "--edge-"
-
-
-class Kind(StrEnum):
-    """How a setting is written."""
-
-    WORD = "word"
-    SWITCH = "switch"
-    PAIRS = "pairs"
-    WORDS = "words"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One row of the table."""
-
-    name: str
-    """Name of the field of `Settings`; flag, ini key and environment name are made of it."""
-    help: str
-    """Text for `--help`: capital first, no full stop after a phrase."""
-    parse: Callable[[str, str], Any]
-    """Origin and text to value. Raises BadSetting."""
-    metavar: str = ""
-    """What stands for the value in `--help`."""
-    kind: Kind = Kind.WORD
-    """How it is written."""
-    environment_only: bool = False
-    """There is neither a flag nor an ini key."""
-
-    def flag(self, prefix: str = PYTEST_PREFIX) -> str:
-        """Return the flag, `--edge-run-dir` for pytest and `--run-dir` for the command."""
-        return prefix + self.name.replace("_", "-")
-
-    @property
-    def ini(self) -> str:
-        """Return the ini key, as `edge_run_dir`."""
-        return f"edge_{self.name}"
-
-    @property
-    def env(self) -> str:
-        """Return the environment name, as `EDGEGATE_RUN_DIR`."""
-        return f"EDGEGATE_{self.name.upper()}"
-
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("backend", "Where the edge runs, or attach to one that runs", forms.backend, "|".join(forms.BACKENDS)),

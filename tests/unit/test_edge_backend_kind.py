@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from edgegate.clusters.plane import ControlPlane
+from edgegate.clusters.kinds import Kind
+from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.command import Completed
 from edgegate.components import pods
 from edgegate.components.bring_up import Planes
 from edgegate.components.parts import Parts
-from edgegate.edge.backends import kind, kind_operator
+from edgegate.edge.backends import kind, kind_images, kind_operator
 from edgegate.edge.backends.kind import KindBackend
 from edgegate.errors import LabGone, PartLost, WrongImage
 from edgegate.kind import leftovers
@@ -122,3 +123,32 @@ def test_an_operator_that_runs_from_another_image_is_no_edge(tmp_path: Path, mon
     verify("c")
     with pytest.raises(WrongImage, match="operator runs the image sha256:c, and sha256:d was loaded for it"):
         verify("d")
+
+
+class Listed(ControlPlane):
+    """A control plane with one pod of Envoy Gateway, and others that are not looked at."""
+
+    def list(self, kind: Kind, namespace: str = "", *, labels: str = "") -> list[Manifest]:
+        if namespace != "envoy-gateway-system":
+            return []
+        names = ("envoy-gateway", "whatever")
+        statuses = [{"name": name, "imageID": "docker.io/library/import@sha256:m"} for name in names]
+        spec = {"nodeName": "node-1", "containers": [{"name": name} for name in names]}
+        return [{"metadata": {"name": "gateway-1"}, "spec": spec, "status": {"containerStatuses": statuses}}]
+
+
+def test_what_pods_run_is_compared_and_official_images_are_noted(tmp_path: Path) -> None:
+    engine: Any = Node()
+    plane = Listed("downstream", tmp_path / "none")
+    digest = f"sha256:{'d' * 64}"
+
+    def verify(number: str, source: str) -> None:
+        image = Image("official-envoy-gateway", ("a/b:v1",), f"sha256:{number}", tmp_path, source)
+        kind_images.verify(engine, plane, tmp_path, [image])
+
+    verify("c", f"a/b:v1@{digest}")
+    assert kind_images.versions(tmp_path) == {"envoy-gateway-image": f"sha256:{'d' * 12}"}
+    verify("c", "")
+    assert kind_images.versions(tmp_path) == {}
+    with pytest.raises(WrongImage, match="gateway-1/envoy-gateway runs the image sha256:c, and sha256:d was loaded"):
+        verify("d", "")

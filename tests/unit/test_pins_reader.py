@@ -20,8 +20,8 @@ CASES = {
     "unknown key": (
         spoiled('why = "because"', 'why = "because"\nwhyy = "x"'),
         "pin.server.whyy is unknown. Accepted: one of binaries, companions, default, digests, disk-mib, files, "
-        "image-digests, images, ldflags, module, native, pinned, production, production-why, published, requires, review-by, "
-        "source, staging, sums, unpin-when, versions, why.",
+        "image-digests, images, ldflags, module, native, pinned, production, production-why, published, requires, "
+        "review-by, source, staging, sums, unpin-when, versions, why.",
     ),
     "key of another source": (
         spoiled('project = "proxy-server"', 'project = "proxy-server"\nmodule = "m"'),

@@ -11,7 +11,8 @@ from edgegate.arguments import add_arguments, from_arguments
 from edgegate.errors import BadSetting, UnknownLimit
 from edgegate.forms import Reuse
 from edgegate.limits import Limits
-from edgegate.settings import SETTINGS, Kind, Settings, resolve
+from edgegate.setting import Kind
+from edgegate.settings import SETTINGS, Settings, resolve
 
 
 def test_nothing_given() -> None:

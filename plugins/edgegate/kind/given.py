@@ -8,9 +8,9 @@ import hashlib
 import json
 import platform
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,13 +62,13 @@ def image(images: Images, engine: Engine, origin: str, text: str, name: str) -> 
     """
     path = file_of(text)
     try:
-        if path is not None:
-            with _opened(path) as content:
-                number = _number(_look(content).config)
-            return _kept(images, name, number, path)
-        if not engine.image_id(text):
-            _pull(images, engine, origin, text)
-        return of_engine(images, engine, text, name)
+        if path is None:
+            if not engine.image_id(text):
+                _pull(images, engine, origin, text)
+            return of_engine(images, engine, text, name)
+        with _opened(path) as content:
+            number = _number(_look(content).config)
+        return _kept(images, name, number, lambda scratch: path)
     except Unfit as unfit:
         raise ImageUnusable(origin, text, why=str(unfit)) from unfit
 
@@ -85,43 +85,37 @@ def _pull(images: Images, engine: Engine, origin: str, text: str) -> None:
 
 
 def of_engine(images: Images, engine: Engine, text: str, name: str, tags: Sequence[str] = ()) -> Image:
-    """Return an image that the engine has, under names of ours, or under `tags`.
-
-    It is saved and then rewritten; an engine may call it otherwise than its nodes will.
+    """Return an image that the engine has, under a name of ours, or under `tags`.
 
     Raises:
         Unfit: it cannot run here.
     """
-    number = engine.image_id(text).removeprefix("sha256:")
-    kept = _place(images, name, number)
-    if kept.exists():
-        return _kept(images, name, number, kept, tags)
-    saved = kept.with_suffix(".saved")
-    saved.parent.mkdir(parents=True, exist_ok=True)
-    try:
+
+    def save(scratch: Path) -> Path:
         images.progress.step(f"image {name}", "taking it out of the engine")
-        engine.save(text, saved)
-        with _opened(saved) as content:
-            number = _number(_look(content).config)
-        return _kept(images, name, number, saved, tags)
-    finally:
-        saved.unlink(missing_ok=True)
+        engine.save(text, scratch / "saved.tar")
+        return scratch / "saved.tar"
+
+    # An engine may call it by its manifest, as today's do: it is the name of a file only.
+    return _kept(images, name, engine.image_id(text).removeprefix("sha256:"), save, tags)
 
 
-def _place(images: Images, name: str, number: str) -> Path:
-    return images.cache / "images" / f"{name}-{number[:16]}.tar"
-
-
-def _kept(images: Images, name: str, number: str, source: Path, wanted: Sequence[str] = ()) -> Image:
-    tags = tuple(wanted) or (f"edgegate.local/{name}:{number}",)
+def _kept(images: Images, name: str, number: str, source: Callable[[Path], Path], wanted: Sequence[str] = ()) -> Image:
+    """Return the image of an archive in the cache; where it is not there it is made of `source`, given a folder."""
 
     def write(out: Path, scratch: Path) -> None:
-        images.progress.step(f"image {name}", "rewriting")
-        with _opened(source) as content:
+        with _opened(source(scratch)) as content:
+            images.progress.step(f"image {name}", "rewriting")
             found = _look(content)
-            archive.rewrite(out, tags, found.config, (_file(content, layer) for layer in found.layers))
+            names = wanted or _names(name, _number(found.config))
+            archive.rewrite(out, names, found.config, (_file(content, layer) for layer in found.layers))
 
-    return images.kept(name, tags, _place(images, name, number), write)
+    made = images.kept(name, tuple(wanted), images.cache / "images" / f"{name}-{number[:16]}.tar", write)
+    return made if wanted else replace(made, tags=_names(name, made.id.removeprefix("sha256:")))
+
+
+def _names(name: str, number: str) -> tuple[str, ...]:
+    return (f"edgegate.local/{name}:{number}",)
 
 
 def _number(config: bytes) -> str:
