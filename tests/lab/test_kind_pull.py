@@ -43,10 +43,8 @@ def source(tmp_path: Path) -> Path:
 def served(engine: Engine) -> Iterator[registry.Registry]:
     with registry.serve() as found:
         yield found
-        for name in found.manifests:
-            repository, _, tag = name.rpartition("/")
-            mark = "@" if ":" in tag else ":"
-            engine.run("rmi", "--force", f"{found.address}/{repository}{mark}{tag}", check=False)
+        left = engine.run("images", "--quiet", "--no-trunc", f"{found.address}/team/tool").stdout.split()
+        engine.run("rmi", "--force", *left, check=False)
 
 
 def _pull(tmp_path: Path, engine: Engine, pin: Pin) -> Image:
