@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from edgegate import command
 from edgegate.components import kube_proxy
 from edgegate.components.launch import Launch
 from edgegate.lab import Ready
@@ -56,7 +57,16 @@ def test_its_configuration(lab: FakeLab, made: Launch) -> None:
     }
 
 
-def test_half_open_connections_are_forgotten_after_a_second(lab: FakeLab, made: Launch) -> None:
+def test_dead_connections_are_forgotten_after_a_second(lab: FakeLab, made: Launch) -> None:
     kube_proxy.start(made)
     assert lab.asked == [("start", "kube-proxy")]
-    assert lab.commands[0][-2:] == ["/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_syn_sent", "1"]
+    assert tuple(lab.commands[0]) == kube_proxy.FORGET_SOON
+
+
+def test_the_kernel_is_told_both_states_or_it_fails(tmp_path: Path) -> None:
+    shell, option, script = kube_proxy.FORGET_SOON
+    there = script.replace("/proc/sys/net/netfilter", str(tmp_path))
+    assert command.run([shell, option, there.replace(str(tmp_path), "/nowhere")], check=False).status == 1
+    command.run([shell, option, there])
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert written == {f"nf_conntrack_tcp_timeout_{state}": "1\n" for state in ("syn_sent", "close")}

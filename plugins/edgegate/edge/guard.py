@@ -19,7 +19,7 @@ from edgegate.probes.target import Target, both
 from edgegate.probes.watch import Watch
 from edgegate.records import Answer, Source
 from edgegate.report.gate import Gate
-from edgegate.traffic import TargetReport, WatchReport
+from edgegate.traffic import WatchReport
 
 STEADY = 10
 """Rounds of right answers in a row, 20 ms apart, before the tenants count as served again."""
@@ -28,7 +28,7 @@ _IMPATIENT = 0.5
 
 _PATIENCE = 3.0
 """Seconds for one look at a neighbour. The kernel sends a lost SYN again after 1 s; a neighbour that answers then is
-not harmed. With 1 s, on a saturated machine, 2 of some 60,000 looks at sound pairs were lost; why is not proven."""
+not harmed."""
 _BLIND = 0.25
 """Share of the time in which nobody looked, from which on a watch proves nothing."""
 
@@ -158,24 +158,13 @@ class Guard:
         for target in watched.targets:
             seen = "; ".join(outage.describe(watched.began) for outage in target.outages)
             right = f"right in all {target.looks} looks"
-            self._gate.check(Source.TRAFFIC, target.name, right, seen, right=target.looks > 0 and not _harmed(target))
+            self._gate.check(Source.TRAFFIC, target.name, right, seen, right=target.looks > 0 and not target.outages)
         self._gate.note(watched.describe())
 
 
 def _name(proxy: Proxy, among: Sequence[Proxy]) -> str:
     """Return by what a finding names a proxy; one alone needs no name."""
     return proxy.name if len(among) > 1 else ""
-
-
-def _harmed(target: TargetReport) -> bool:
-    """Tell whether a neighbour noticed something: any wrong answer, or more than one connection that got none.
-
-    On sound pairs a new TLS connection got no answer within 3 s once in roughly 15,000 looks while policies came and
-    went, never two in a row, never over HTTP. The cause is not known; Envoy's change of listeners is suspected. Such a
-    lone loss is told in the notes. Whoever is really dark is so in every look.
-    """
-    lone = [outage for outage in target.outages if outage.looks == 1 and outage.faults[0][0] == "timeout"]
-    return len(lone) > 1 or len(lone) < len(target.outages)
 
 
 def served(tenant: Tenant, answer: Answer) -> bool:

@@ -20,6 +20,7 @@ from edgegate.components.base_state import apply_crds, crds
 from edgegate.components.bring_up import Planes, fallen, last_of_each, planes
 from edgegate.components.control_plane import DOWNSTREAM, UPSTREAM, PlaneSpec
 from edgegate.components.graph import Step, Took, run_steps
+from edgegate.components.kube_proxy import FORGET_SOON
 from edgegate.components.launch import RESOLV_CONF, Launch
 from edgegate.components.node import balancer
 from edgegate.components.nso_config import AGENT, EXTENSION, OPERATOR, REPLICATOR
@@ -192,7 +193,7 @@ class _Graph:
             Step("node", lambda: self.launch.lab.start(balancer(self.launch, first, last)), needs=("route",)),
             Step("dns-pods", lambda: plane.apply(*dns), needs=("route", "images")),
             Step("coredns", partial(available, pods.DNS, "kube-system"), needs=("dns-pods",)),
-            Step("kube-proxy", lambda: None, needs=("coredns",)),
+            Step("kube-proxy", partial(self._on_nodes, DOWNSTREAM, *FORGET_SOON), needs=("coredns",)),
             Step("class", lambda: plane.apply(*klass), needs=("base",)),
             Step("gateway-pods", lambda: plane.apply(*gateway), needs=("certgen", "images", *extended)),
             Step(
@@ -262,11 +263,14 @@ class _Graph:
         hops = [word for node in with_proxies for word in ("nexthop", "via", node)]
         return ["ip", "route", "replace", self.edge.net.balancers, *(hops if len(with_proxies) > 1 else hops[1:])]
 
+    def _on_nodes(self, plane: PlaneSpec, *words: str) -> None:
+        clusters = self.edge.clusters
+        for node in clusters.engine.containers(clusters.full_name(plane.name)):
+            clusters.engine.run("exec", node, *words)
+
     def _route_upstream(self) -> None:
         """Let pods of the upstream cluster reach the edge: nobody announces its addresses on the nodes' network."""
-        clusters = self.edge.clusters
-        for node in clusters.engine.containers(clusters.full_name(UPSTREAM.name)):
-            clusters.engine.run("exec", node, *self._to_balancers())
+        self._on_nodes(UPSTREAM, *self._to_balancers())
 
     def _nodes(self) -> dict[str, tuple[str, str]]:
         """Return each node of the edge cluster with the range of its pods and its address; empty until all have one."""
@@ -281,8 +285,7 @@ class _Graph:
         for plane in (UPSTREAM, DOWNSTREAM):
             running = self.edge.clusters.running_image(plane.name)
             if running != self.images[0].id:
-                what = f"the node of the cluster {plane.name}"
-                raise WrongImage(what, expected=self.images[0].id, actual=running)
+                raise WrongImage(f"node of cluster {plane.name}", expected=self.images[0].id, actual=running)
 
     def _verify_pods(self) -> None:
         engine, folder = self.edge.clusters.engine, self.launch.folder
