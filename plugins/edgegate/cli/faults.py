@@ -31,7 +31,17 @@ def _defect(name: str, what: str, keyword: str = "") -> Fault:
     return Fault(name, what, operator=(name,), keyword=keyword)
 
 
+SOUND: Mapping[str, Mapping[str, str]] = {"oidc-churn": {"envoy-gateway": "1.7.0", "envoy": "1.37.0"}}
+"""Versions on which a gate can be green, where the pinned ones have its fault themselves."""
+
 FAULTS: Mapping[str, Sequence[Fault]] = {
+    "oidc-churn": (
+        Fault(
+            "crashing-envoy",
+            "Envoy 1.38 crashes when the secrets of an OIDC policy go (Envoy Gateway issue 10075)",
+            versions={"envoy-gateway": "1.8.3", "envoy": "1.38.3"},
+        ),
+    ),
     "oidc-isolation": (
         Fault(
             "old-envoy",

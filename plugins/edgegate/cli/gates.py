@@ -16,6 +16,7 @@ from edgegate.resources import resource
 
 GATES = {
     "oidc-isolation": "test_oidc_isolation.py",
+    "oidc-churn": "test_oidc_churn.py",
     "convergence": "test_convergence_one.py",
     "convergence-burst": "test_convergence_burst.py",
     "convergence-conflicts": "test_convergence_conflicts.py",

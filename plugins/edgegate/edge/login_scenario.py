@@ -48,11 +48,15 @@ class LoginScenario:
         self._gate.check(Source.STATUS, str(policy.ref), expected, message, right=named)
         self._answers(policy, "exactly 500 to every method", lambda answer: answer.status == 500)
 
-    def asked_to_log_in(self, policy: OidcPolicy) -> None:
-        """Judge a policy with a valid Secret: accepted, and visitors are sent to the provider by every method."""
+    def accepted(self, policy: OidcPolicy) -> None:
+        """Judge the word of the edge on a policy with a valid Secret: it is accepted."""
         with self._gate.must(Source.STATUS, str(policy.ref), "Accepted=True"):
             condition = policy.wait_accepted(self._edge.limits.recover)
             self._plant(policy, live=True, evidence=f"Accepted={condition['status']}")
+
+    def asked_to_log_in(self, policy: OidcPolicy) -> None:
+        """Judge a policy with a valid Secret: accepted, and visitors are sent to the provider by every method."""
+        self.accepted(policy)
         provider = self._edge.login.issuer
         self._answers(policy, f"302 to {provider}", lambda answer: _sent_to(answer, provider))
 
