@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,33 @@ def test_a_second_engine_is_told_where_the_first_one_is(
                 Daemon(tmp_path / "data").start(engine)
         finally:
             other.kill()
+
+
+def test_of_two_starts_in_one_folder_the_second_waits_and_finds_it_running(
+    tmp_path: Path, engine: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on, started = threading.Event(), threading.Event(), [0]
+
+    def start(daemon: Daemon, engine: Artifact) -> None:
+        began.set()
+        go_on.wait(5)
+        started[0] += 1
+
+    monkeypatch.setattr(Daemon, "_start", start)
+    monkeypatch.setattr(Daemon, "_pid", property(lambda daemon: started[0] or None))
+    monkeypatch.setattr(daemons, "BRIDGE", "edged-test")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    daemon = Daemon(tmp_path / "data")
+    with ThreadPoolExecutor(2) as both:
+        first = both.submit(daemon.start, engine)
+        assert began.wait(5)
+        second = both.submit(daemon.start, engine)
+        assert wait([second], timeout=0.2).not_done
+        go_on.set()
+        first.result(5)
+        second.result(5)
+    assert started == [1]
+    assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_stop_puts_back_what_was_there_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

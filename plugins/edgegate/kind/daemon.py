@@ -5,13 +5,14 @@ firewall rules; nodes reach each other and the machine without any.
 """
 
 import contextlib
+import fcntl
 import ipaddress
 import json
 import os
 import shutil
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,9 @@ class Daemon:
             raise EngineNotPossible(self.folder, "it needs root. Run it as root, or start Docker as your system has it")
         kept = (self.folder / _OWNED).exists()
         try:
-            self._start(engine)
+            with self._alone():
+                if self._pid is None:  # nobody else has started it meanwhile
+                    self._start(engine)
         except OSError as refused:
             self.stop(keep_data=kept)
             why = f"{refused.strerror}: {refused.filename}. Make it writable, or name another folder: --data DIR"
@@ -86,6 +89,17 @@ class Daemon:
         except BaseException:  # Ctrl-C too
             self.stop(keep_data=kept)
             raise
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of the folder itself, which leaves no file behind."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def _foreign(self) -> bool:
         """Tell whether there is something at its place that no engine of ours has made."""
@@ -95,7 +109,7 @@ class Daemon:
         return not ours and any(self.folder.iterdir())
 
     def _start(self, engine: Artifact) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.mkdir(exist_ok=True, mode=0o700)  # another one's failed start removes it
         (self.folder / _OWNED).touch()
         self._note_before()
         for name, value in _SYSCTLS.items():
