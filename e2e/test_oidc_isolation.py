@@ -6,19 +6,13 @@ policy on an Envoy that is too old for its Envoy Gateway, so a gate that only re
 
 import pytest
 
-from edgegate import Edge, Gate, OidcPolicyFactory, SecretState, Target, Tenant, TenantFactory
 from edgegate import LoginScenario as Login
+from edgegate import OidcPolicyFactory, SecretState, Target, TenantFactory
 
 # Cold restarts and continuous looks: no other test may use the shared proxy meanwhile.
 pytestmark = [pytest.mark.edge_gate("oidc-isolation"), pytest.mark.edge_exclusive]
 
 BROKEN = (SecretState.MISSING, SecretState.WITHOUT_KEY, SecretState.WITHOUT_GRANT)
-
-
-@pytest.fixture
-def login(edge: Edge, gate: Gate, neighbour: Tenant) -> Login:
-    """The checks of this gate, with the neighbour and the sentinel watched."""
-    return Login(edge, gate, edge.guard(gate, neighbour, edge.sentinel))
 
 
 @pytest.mark.parametrize("target", Target)

@@ -88,13 +88,17 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serve() -> Iterator[Registry]:
     """Serve a registry while the block runs. Engines take one on loopback without certificates."""
-    handler = type("Handler", (_Handler,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    registry = Registry(f"127.0.0.1:{server.server_port}")
-    handler.registry = registry  # type: ignore[attr-defined]
+
+    class Handler(_Handler):
+        """Of this registry alone."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Handler.registry = Registry(f"127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield registry
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield Handler.registry
+    finally:  # a test that fails must not leave a thread for which pytest waits
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -43,8 +43,8 @@ EdgegateError
     └── LabFault               the sandbox or a part of it
         ├── SandboxNotPermitted / SubnetTaken / PortTaken / NotEnoughMemory / NoRoomForLab
         ├── ComponentExited / PartLost           during a start; while tests ran. Its last log lines
-        ├── PodNotStarted          a node cannot start a pod of ours
         │   └── CrashedUnderTest             it was a part of the system under test
+        ├── PodNotStarted          a node cannot start a pod of ours
         ├── NodeConfigFault / PodTrouble         the node agent's file; what keeps a pod from running
         ├── UnknownProcess / AlreadyRunning / LabRequestFailed       what was asked of a lab does not fit
         └── LabGone / NoSuchLab / LabExists / LabForeign

@@ -10,6 +10,7 @@ from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator, operator_pods, pod_trouble, pods
 from edgegate.components.bring_up import Planes
+from edgegate.components.control_plane import UPSTREAM
 from edgegate.components.nso_config import AGENT, EXTENSION, OPERATOR, REPLICATOR
 from edgegate.components.operator_manifests import NAMESPACE_NAME, reference
 from edgegate.edge.backends.kind_images import running_id, short
@@ -76,7 +77,7 @@ def _pods(planes: Planes) -> list[tuple[str, Manifest]]:
 
 
 def _plane(planes: Planes, name: str) -> ControlPlane:
-    return planes.upstream if operator_pods.WHERE[name].name == "upstream" else planes.downstream
+    return planes.upstream if operator_pods.WHERE[name] == UPSTREAM else planes.downstream
 
 
 def deployment(planes: Planes, component: str) -> tuple[ControlPlane, Ref] | None:
