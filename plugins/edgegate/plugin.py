@@ -150,9 +150,12 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Tell the root cause when a broken edge does not let a test tidy up."""
+    """Tell the root cause when a broken edge does not let a test tidy up, and what crashed while it did."""
     __tracebackhide__ = True
-    return (yield from _rooted(item))
+    result = yield from _rooted(item)
+    if (crash := marking.crashed(item)) is not None:
+        raise crash
+    return result
 
 
 def _rooted(item: pytest.Item) -> Generator[None, object, object]:

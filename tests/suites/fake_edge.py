@@ -13,12 +13,23 @@ import pytest
 
 from edgegate.errors import CrashedUnderTest, LabFault, PartLost
 from edgegate.fixtures.edge import EdgeOpener
-from edgegate.records import DiagnosticSource, Usage, Versions
+from edgegate.records import DiagnosticSource, Finding, Source, Usage, Versions
 from edgegate.settings import Settings
 
 
 def _usage() -> list[Usage]:
     return [Usage("envoy", 64.0, 1.5)]
+
+
+class FakeCrashes:
+    """An Envoy has crashed once a file `envoy-crashed` is there."""
+
+    def take(self) -> list[Finding]:
+        told = Path("envoy-crashed")
+        if not told.exists():
+            return []
+        told.unlink()
+        return [Finding(Source.DATA_PLANE, "Envoy of envoy-1", "runs on", "ended by itself once: status 139, SIGSEGV")]
 
 
 @dataclass
@@ -28,6 +39,7 @@ class FakeEdge:
     opened: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(how="started", usage=_usage))
     downstream: str = "the downstream plane"
     upstream: str = "the upstream plane"
+    crashes: FakeCrashes = field(default_factory=FakeCrashes)
 
     def versions(self) -> Versions:
         return Versions(self.running)

@@ -106,7 +106,7 @@ def test_a_proxy_that_has_heard_nothing_does_not(
     )
 
 
-CRASHED = {"name": "envoy", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+CRASHED = {"name": "envoy", "restartCount": 0, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 CRASHED |= {"lastState": {"terminated": {"exitCode": 3}}}
 STARTED_AGAIN = {"name": "other", "state": {"running": {}}, "lastState": {"terminated": {"exitCode": 4}}}
 
@@ -127,7 +127,9 @@ def test_a_start_whose_envoy_ends_shows_its_last_words(
     lab = FakeLab(tmp_path)
     both: Any = SimpleNamespace(downstream=plane, upstream=None)
     pod = _pod("envoy-1", "10.88.7.140")
-    pod["status"]["containerStatuses"] = [{"name": "envoy", "state": {"terminated": {"exitCode": 3}}}]
+    pod["status"]["containerStatuses"] = [
+        {"name": "envoy", "restartCount": 0, "state": {"terminated": {"exitCode": 3}}}
+    ]
     api.write(pod)
     log = tmp_path / "logs/pods/envoy-gateway-system_envoy-1/envoy.log"
     log.parent.mkdir(parents=True)

@@ -17,6 +17,7 @@ from edgegate.edge import tenant as tenants
 from edgegate.edge.acme import Acme, Untrusted
 from edgegate.edge.backends import EdgeBackend
 from edgegate.edge.convergence import Convergence
+from edgegate.edge.crashes import Crashes
 from edgegate.edge.customer import ANYBODYS, Customer, sweep
 from edgegate.edge.dns import Dns
 from edgegate.edge.doors import Door
@@ -49,6 +50,7 @@ class Edge:
         self.downstream: ControlPlane = backend.planes.downstream
         self.upstream: ControlPlane = backend.planes.upstream
         self.proxies = backend.proxies
+        self.crashes = Crashes(backend.proxies)
         self.authority = backend.authority
         self._felled: set[str] = set()
         self._not_back: EnvironmentFault | None = None
@@ -159,6 +161,7 @@ class Edge:
     def cold_restart(self) -> list[Proxy]:
         """Restart every proxy with nothing cached; see `Proxies.cold_restart`. Raises NotShown where it is refused."""
         self.backend.allow(backends.COLD_RESTART)
+        self.crashes.look()
         return self.proxies.cold_restart(self.limits.cold_restart)
 
     def trouble(self, *, thorough: bool) -> EnvironmentFault | None:
@@ -277,11 +280,7 @@ class Edge:
         return load_slo(self.settings.slo).budgets(self.operator.kind, setting, load)
 
     def delegate(self, zone: Zone) -> None:
-        """Return once a zone is served and its Domain is known to be the customer's.
-
-        Raises:
-            NeverReady: not within the limit `zone_ready`.
-        """
+        """Return once a zone is served and its Domain is known to be the customer's. Raises NeverReady."""
         self.operator.delegate(zone, self.limits.zone_ready)
 
     def sweep(self) -> list[Ref]:

@@ -1,6 +1,8 @@
 """The proxies of the edge: find them, read them, restart them with nothing cached."""
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from edgegate.clock import Deadline, wait_until
@@ -12,6 +14,8 @@ from edgegate.probes.envoy import EnvoyAdmin
 
 LABELS = "app.kubernetes.io/managed-by=envoy-gateway,app.kubernetes.io/component=proxy"
 """Of every proxy that an Envoy Gateway runs."""
+ENVOY = "envoy"
+"""The container of a proxy's pod that serves."""
 _ATTEMPTS = r"^listener_manager\.lds\.update_(success|rejected)$"
 
 
@@ -40,13 +44,27 @@ class Proxy:
     """Containers that do not run because they have ended, each with its exit status."""
     reach: Reach = field(default=by_address, repr=False, compare=False)
     """How its admin interface is reached."""
+    ends: int = field(default=0, compare=False)
+    """How often its Envoy has ended in this pod. Its node starts it again."""
+    last_end: str = field(default="", compare=False)
+    """How its Envoy ended the last time, as `status 139, SIGSEGV`; empty when it never has."""
 
     @classmethod
     def of(cls, pod: Manifest, reach: Reach = by_address) -> "Proxy":
         """Return the proxy that a pod is."""
         metadata, status = pod["metadata"], pod.get("status") or {}
-        ended = tuple(_ended(status.get("containerStatuses", [])))
-        return cls(metadata["name"], metadata["uid"], status.get("podIP", ""), is_true(pod, "Ready"), ended, reach)
+        containers = status.get("containerStatuses", [])
+        ends, last_end = _ends([one for one in containers if one["name"] == ENVOY])
+        return cls(
+            metadata["name"],
+            metadata["uid"],
+            status.get("podIP", ""),
+            is_true(pod, "Ready"),
+            tuple(_ended(containers)),
+            reach,
+            ends,
+            last_end,
+        )
 
     def describe(self) -> str:
         """Return its state in a few words."""
@@ -60,9 +78,31 @@ class Proxy:
 
 def _ended(containers: Sequence[Manifest]) -> Iterator[tuple[str, int]]:
     for container in containers:
-        end = container["state"].get("terminated") or container.get("lastState", {}).get("terminated")
-        if end and "running" not in container["state"]:
+        if (end := _end(container)) and "running" not in container["state"]:
             yield container["name"], end["exitCode"]
+
+
+def _ends(containers: Sequence[Manifest]) -> tuple[int, str]:
+    """Return how often a container has ended, and how the last time."""
+    for container in containers:
+        if end := _end(container):
+            # The count is of starts after the first: an end from which it has not been started again comes on top.
+            return container["restartCount"] + ("running" not in container["state"]), _told(end)
+    return 0, ""
+
+
+def _end(container: Manifest) -> Manifest | None:
+    end: Manifest | None = container["state"].get("terminated") or container.get("lastState", {}).get("terminated")
+    return end
+
+
+def _told(end: Manifest) -> str:
+    """Return the status of an end, with the signal or the reason where that says more."""
+    status, why = end["exitCode"], end.get("reason", "")
+    if why in ("", "Error"):
+        with suppress(ValueError):  # a status of its own, no signal
+            why = signal.Signals(status - 128).name
+    return f"status {status}" + (f", {why}" if why not in ("", "Error") else "")
 
 
 class Proxies:

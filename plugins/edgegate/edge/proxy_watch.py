@@ -35,12 +35,14 @@ def unharmed(
         served: HTTPProxy, host name, and whether over TLS.
     """
     targets = [_target(one, host, door, tls) for door in doors for one, host, tls in served]
-    with ExitStack() as opened, right(gate, [look for target in targets for look in both(target)]):
-        refusals = [
-            Refusals(opened.enter_context(proxy.admin()), log, name=proxy.name if len(logs) > 1 else "")
-            for proxy, log in logs.items()
-        ]
-        yield
+    with ExitStack() as opened:
+        with right(gate, [look for target in targets for look in both(target)]):
+            refusals = [
+                Refusals(opened.enter_context(proxy.admin()), log, name=proxy.name if len(logs) > 1 else "")
+                for proxy, log in logs.items()
+            ]
+            yield
+        # After the traffic was judged: an Envoy that has ended does not answer, and what visitors saw must be told.
         for one in refusals:
             one.judge(gate)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from edgegate.errors import (
+    AdminUnreachable,
     CrashedUnderTest,
     EdgeNotUp,
     EnvironmentFault,
@@ -37,8 +38,11 @@ CRASHED = "???"
 """The phase that xdist gives the report of a test whose worker died."""
 
 
-_DECISIONS = (AssertionError, NeverReady, NotAllowed, pytest.fail.Exception, pytest.skip.Exception)
-"""Errors that a gate's findings take in: what was seen on a running edge was seen, whatever came next."""
+_DECISIONS = (
+    AdminUnreachable, AssertionError, NeverReady, NotAllowed, pytest.fail.Exception, pytest.skip.Exception,
+)  # fmt: skip
+"""Errors that a gate's findings take in: what was seen on a running edge was seen, whatever came next. An Envoy that
+crashes again and again does not answer when it is asked what it refused."""
 
 
 def check_edge(item: pytest.Item) -> None:
@@ -58,11 +62,13 @@ def settle(item: pytest.Item, error: BaseException | None) -> BaseException | No
     """Return the error with which a test's call ends, given the one that it raised and what its gate found.
 
     Findings do not beat broken surroundings other than a wait that ran out: a dead lab makes neighbours dark too. The
-    end of a process that is itself under test is one finding more.
+    end of a process that is itself under test is one finding more, and so is that of an Envoy that runs again.
     """
-    gate = item.stash.get(GATE, None)
+    run, gate = item.config.stash[RUN], item.stash.get(GATE, None)
     wrong = error is not None or (gate is not None and bool(gate.evidence.findings))
-    broken = item.config.stash[RUN].root_cause(thorough=wrong) if uses_edge(item) else None
+    broken = run.root_cause(thorough=wrong) if uses_edge(item) else None
+    if broken is None and gate is not None:
+        gate.evidence.findings.extend(run.crashed())
     if broken is not None and gate is not None and isinstance(broken, CrashedUnderTest):
         gate.check(Source.DATA_PLANE, broken.name, "runs", f"{broken.what}:\n{broken.tail}".rstrip(), right=False)
     elif broken is not None and not isinstance(error, pytest.skip.Exception):
@@ -77,6 +83,20 @@ def settle(item: pytest.Item, error: BaseException | None) -> BaseException | No
         return GateFailed(gate.story(then=reason(error)))
     error.add_note(f"Before that, the gate had found:\n{gate.story()}")
     return error
+
+
+def crashed(item: pytest.Item) -> GateFailed | None:
+    """Return the error for an Envoy that has ended by itself and was not told yet, None when there is none.
+
+    The test at whose end it is seen fails: it undid something, and that is what the Envoy did not survive.
+    """
+    run, gate = item.config.stash[RUN], item.stash.get(GATE, None)
+    if not uses_edge(item) or run.broken is not None or not (found := run.crashed()):
+        return None
+    if gate is None:
+        return GateFailed("; ".join(f"{one.subject}: expected that it {one.expected}, {one.seen}" for one in found))
+    gate.evidence.findings.extend(found)
+    return GateFailed(gate.story())
 
 
 def mark(item: pytest.Item, call: pytest.CallInfo[Any], report: Report) -> Report:
@@ -198,7 +218,7 @@ def _extra(item: pytest.Item, run: Run, report: Report, fault: EnvironmentFault 
         "gate": gate_name(item),
         "reason": str(report.longrepr).removeprefix("inconclusive: ") if report.failed else "",
         "edge": edge,
-        "evidence": gate.evidence.as_data() if gate and report.when == "call" else {},
+        "evidence": gate.evidence.as_data() if gate and (report.when == "call" or report.failed) else {},
         "bundle": "",
         "waiver": {},
     }

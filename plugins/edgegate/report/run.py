@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ import pytest
 
 from edgegate.errors import EnvironmentFault
 from edgegate.forms import PARTS
-from edgegate.records import Verdict
+from edgegate.records import Finding, Verdict
 from edgegate.report.folder import RunFolder
 from edgegate.report.gate import Gate
 from edgegate.waivers import Waivers
@@ -110,6 +110,8 @@ class Run:
     """Whether a report has carried `edge` to the controller."""
     trouble: Trouble = lambda *, thorough: None
     """Tells what has befallen the edge since its start; `thorough` where something went wrong."""
+    crashed: Callable[[], list[Finding]] = list
+    """Tells which proxies' Envoys have ended by themselves since it was asked the last time."""
     broken: EnvironmentFault | None = None
     """What it told; every test that uses the edge ends with it from then on, because nobody mends an edge."""
     faults: list[tuple[BaseException, str]] = field(default_factory=list)
