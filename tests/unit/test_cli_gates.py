@@ -256,16 +256,6 @@ def test_a_gate_is_proven_when_it_is_green_without_and_red_with_each_fault(
     assert [argv[-2:] for argv in fake.argv[1:]] == [["-k", "valid_policy"]] * 2
 
 
-def test_a_gate_that_the_pinned_versions_fail_is_proven_on_others(fake: FakePytest) -> None:
-    fake.reports = [GREEN, RED]
-    assert main(["prove", "--json", "oidc-churn"]) == 0
-    chosen = [[word for word in argv if word.startswith(("envoy=", "envoy-gateway="))] for argv in fake.argv]
-    assert [sorted(words) for words in chosen] == [
-        ["envoy-gateway=1.7.0", "envoy=1.37.0"],
-        ["envoy-gateway=1.8.3", "envoy=1.38.3"],
-    ]
-
-
 def test_a_proof_on_one_edge_keeps_it(fake: FakePytest) -> None:
     fake.reports = [GREEN, RED]
     assert main(["prove", "--json", "--keep", "oidc-isolation"]) == 0

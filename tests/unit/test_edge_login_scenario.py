@@ -70,7 +70,7 @@ def gate() -> Gate:
 class FakeEdge:
     """An edge as far as a login scenario goes."""
 
-    limits = Limits(relit=0.03)
+    limits = Limits(relit=0.03, recover=0.03)
 
     def __init__(self) -> None:
         self.login = SimpleNamespace(issuer=PROVIDER, host="provider.test", address="10.88.7.1", port=9400)
@@ -211,6 +211,30 @@ def test_a_later_poison_is_not_blamed_for_earlier_harm(
     gate.expect(Source.TRAFFIC, "neighbour http", 200, 404)
     bad.answers = _sent(bad, f"{PROVIDER}/")
     scenario.asked_to_log_in(judged)
+    assert gate.evidence.poison is None
+
+
+def test_a_policy_that_comes_and_goes_is_judged_on_the_wire_alone(
+    scenario: LoginScenario, gate: Gate, judged: Any, bad: FakeTenant
+) -> None:
+    """Whatever its status is."""
+    judged.accepted = False
+    bad.answers = _sent(bad, f"{PROVIDER}/")
+    scenario.acts(judged)
+    bad.answers = lambda method, tls, host: bad.right(method, tls)
+    scenario.acts_no_more(judged)
+    assert (gate.evidence.findings, gate.evidence.checks) == ([], {Source.TRAFFIC: 2})
+    assert gate.evidence.poison is not None
+
+
+def test_a_policy_that_does_not_come_or_go_is_a_finding(
+    scenario: LoginScenario, gate: Gate, judged: Any, bad: FakeTenant
+) -> None:
+    scenario.acts(judged)
+    bad.answers = _sent(bad, f"{PROVIDER}/")
+    scenario.acts_no_more(judged)
+    expected = [f"302 to {PROVIDER} within 30 ms", "200 from bad-1 within 30 ms"]
+    assert [(one.subject, one.expected) for one in gate.evidence.findings] == [("bad http", told) for told in expected]
     assert gate.evidence.poison is None
 
 

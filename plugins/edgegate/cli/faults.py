@@ -31,9 +31,6 @@ def _defect(name: str, what: str, keyword: str = "") -> Fault:
     return Fault(name, what, operator=(name,), keyword=keyword)
 
 
-SOUND: Mapping[str, Mapping[str, str]] = {"oidc-churn": {"envoy-gateway": "1.7.0", "envoy": "1.37.0"}}
-"""Versions on which a gate can be green, where the pinned ones have its fault themselves."""
-
 FAULTS: Mapping[str, Sequence[Fault]] = {
     "oidc-churn": (
         Fault(

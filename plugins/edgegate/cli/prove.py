@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 from edgegate import arguments as table
-from edgegate.cli.faults import FAULTS, SOUND
+from edgegate.cli.faults import FAULTS
 from edgegate.cli.gates import GATES, GateRun, run_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
 from edgegate.records import Verdict
@@ -58,7 +58,7 @@ def prove(gate: str, folder: Path, talk: Talk, *, keep: bool = False) -> list[Pr
     Raises:
         UnknownGate: there is none of that name.
     """
-    sound = run_gate(gate, SOUND.get(gate, {}), folder / f"{gate}-{NO_FAULT}", talk, keep=keep)
+    sound = run_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk, keep=keep)
     proofs = [Proof(gate, NO_FAULT, Verdict.PASS, sound)]
     for fault in FAULTS.get(gate, ()):
         own = folder / f"{gate}-{fault.name}"
@@ -81,9 +81,9 @@ def _data(proof: Proof) -> dict[str, object]:
 
 def _drawn(proofs: list[Proof]) -> Table:
     drawn = Table("gate", "fault", "must be", "was", "proven", "what is wrong", title="proof", title_justify="left")
-    texts = {fault.name: fault.what for faults in FAULTS.values() for fault in faults}
+    texts = {(gate, fault.name): fault.what for gate, faults in FAULTS.items() for fault in faults}
     for proof in proofs:
         proven = "[green]yes[/]" if proof.holds else "[red]NO[/]"
         was = f"{proof.run.verdict} on {proof.run.running.get('envoy-gateway')} × {proof.run.running.get('envoy')}"
-        drawn.add_row(proof.gate, proof.fault, proof.wanted, was, proven, texts.get(proof.fault, ""))
+        drawn.add_row(proof.gate, proof.fault, proof.wanted, was, proven, texts.get((proof.gate, proof.fault), ""))
     return drawn

@@ -60,6 +60,22 @@ class LoginScenario:
         provider = self._edge.login.issuer
         self._answers(policy, f"302 to {provider}", lambda answer: _sent_to(answer, provider))
 
+    def acts(self, policy: OidcPolicy) -> None:
+        """Judge a policy with a valid Secret by one visitor: he is sent to the provider. Nobody asks for its status.
+
+        Envoy Gateway 1.8.3 may write none for a policy that there was a moment ago under the same name, and is right
+        on the wire nevertheless (docs/gates.md).
+        """
+        provider = self._edge.login.issuer
+        expected = f"302 to {provider}"
+        if self._one(policy, expected, lambda answer: _sent_to(answer, provider)):
+            self._plant(policy, live=True, evidence=expected)
+
+    def acts_no_more(self, policy: OidcPolicy) -> None:
+        """Judge by one visitor that a policy has gone: he gets the site itself."""
+        marker = policy.tenant.marker
+        self._one(policy, f"200 from {marker}", lambda answer: (answer.status, answer.marker) == (200, marker))
+
     def repair(self, policy: OidcPolicy) -> None:
         """Make an unusable Secret usable, in the way that this Envoy Gateway understands."""
         policy.repair(by_grant=self._edge.has("secret-grants"))
@@ -95,6 +111,14 @@ class LoginScenario:
         """Name the poison, unless an earlier one has already done harm: that one is to be blamed."""
         if not self._gate.evidence.findings:
             self._gate.poison(f"{policy} ({policy.validity})", live=live, evidence=evidence)
+
+    def _one(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> bool:
+        """Tell whether one visitor of the policy's own tenant gets a right answer; a finding when not."""
+        tenant, within = policy.tenant, self._edge.limits.recover
+        with self._gate.must(Source.TRAFFIC, f"{tenant.name} http", expected), tenant.probe(tls=False) as probe:
+            wait_for_answer(probe, right, what=expected, within=within)
+            return True
+        return False
 
     def _answers(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> None:
         """Judge the policy's own tenant by every method, over HTTP and HTTPS, once the first right answer has come."""
