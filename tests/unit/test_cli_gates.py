@@ -265,7 +265,7 @@ def test_a_proof_on_one_edge_keeps_it(fake: FakePytest) -> None:
 MIXED = _report("fail", _test("valid_policy[HTTPRoute]", "fail"), _test("valid_policy[Gateway]", "pass"))
 
 
-@pytest.mark.parametrize("reports", [[RED], [GREEN], [GREEN, MIXED], [BROKEN, RED], [_report("pass"), RED]])
+@pytest.mark.parametrize("reports", [[RED], [GREEN], [GREEN, MIXED], [_report("pass"), RED]])
 def test_a_gate_that_says_anything_else_is_not_proven(fake: FakePytest, reports: list[Any]) -> None:
     """One scenario that stays green with the fault in is enough, and so is a run without scenarios."""
     fake.reports = reports
@@ -282,10 +282,24 @@ def test_a_proof_for_a_person(fake: FakePytest, capsys: Captured) -> None:
 
 
 def test_a_gate_to_prove_that_does_not_exist(fake: FakePytest, capsys: Captured) -> None:
-    assert main(["prove", "oidc"]) == 2
+    """It is refused before any other runs."""
+    assert main(["prove", "oidc-isolation", "oidc"]) == 2
     assert "There is no gate 'oidc'." in capsys.readouterr().err
+    assert fake.argv == []
 
 
-def test_a_proof_without_a_report_is_inconclusive(fake: FakePytest) -> None:
-    fake.reports = [GREEN, None]
-    assert main(["prove", "--json"]) == 75
+@pytest.mark.parametrize("reports", [[GREEN, None, RED], [BROKEN, RED], [None, RED]])
+def test_a_proof_that_is_inconclusive_does_not_lose_the_others(
+    fake: FakePytest, reports: list[Any], capsys: Captured
+) -> None:
+    """A run that left no report, or whose surroundings broke, says nothing of its gate."""
+    fake.reports = reports
+    assert main(["prove", "--json", "oidc-isolation"]) == 75
+    proofs = json.loads(capsys.readouterr().out)["proofs"]
+    assert [proof["verdict"] for proof in proofs].count("inconclusive") == 1
+    assert len(proofs) == 3
+
+
+def test_a_gate_that_is_not_proven_counts_more_than_an_inconclusive_one(fake: FakePytest) -> None:
+    fake.reports = [BROKEN, GREEN]
+    assert main(["prove", "--json", "oidc-isolation"]) == 1

@@ -115,3 +115,23 @@ def run_gate(
         return GateRun(folder, json.loads((folder / "report.json").read_text()))
     except (OSError, ValueError) as missing:
         raise NoReport(gate, folder, status=done.returncode) from missing
+
+
+def try_gate(
+    gate: str,
+    versions: Mapping[str, str],
+    folder: Path,
+    talk: Talk,
+    *,
+    options: Sequence[str] = (),
+    keep: bool = False,
+) -> GateRun:
+    """Run a gate as `run_gate` does, for a command that runs many: hours of others must not be lost with one.
+
+    A run that ends without a report is told, and returned as inconclusive.
+    """
+    try:
+        return run_gate(gate, versions, folder, talk, options=options, keep=keep)
+    except NoReport as missing:
+        talk.say(str(missing))
+        return GateRun(folder, {"verdict": Verdict.INCONCLUSIVE, "tests": []})

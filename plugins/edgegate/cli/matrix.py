@@ -12,9 +12,9 @@ from rich.table import Table
 
 from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate.cli.gates import GATES, GateRun, run_gate
+from edgegate.cli.gates import GATES, GateRun, try_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
-from edgegate.errors import BadPair, NoReport
+from edgegate.errors import BadPair
 from edgegate.pins import Pins
 from edgegate.records import Verdict
 from edgegate.report.folder import new_run_dir
@@ -63,12 +63,7 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     runs = {}
     for gateway, envoy in pairs:
         versions = {"envoy-gateway": gateway, "envoy": envoy}
-        own = folder / f"{gateway}-{envoy}"
-        try:
-            runs[gateway, envoy] = run_gate(args.gate, versions, own, talk, options=options)
-        except NoReport as missing:  # hours of other pairs must not be lost with it
-            talk.say(str(missing))
-            runs[gateway, envoy] = GateRun(own, {"verdict": Verdict.INCONCLUSIVE, "tests": []})
+        runs[gateway, envoy] = try_gate(args.gate, versions, folder / f"{gateway}-{envoy}", talk, options=options)
     talk.result(_data(args.gate, runs), Group(*(_drawn(pair, one) for pair, one in runs.items()), summary(runs)))
     verdicts = {one.verdict for one in runs.values()}
     if Verdict.FAIL in verdicts:

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from edgegate import arguments as table
 from edgegate.cli.faults import FAULTS
-from edgegate.cli.gates import GATES, GateRun, run_gate
-from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, Talk
+from edgegate.cli.gates import GATES, GateRun, scenario_file, try_gate
+from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
 from edgegate.records import Verdict
 from edgegate.report.folder import new_run_dir
 
@@ -44,12 +44,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, talk: Talk) -> int:
-    """Run every gate without a fault and with each; exit status 1 when one of them did not say what it must."""
+    """Run every gate without a fault and with each; exit status 1 when one of them did not say what it must.
+
+    It is 75 when each of those was inconclusive.
+    """
+    for gate in args.gates:
+        scenario_file(gate)  # a wrong name must not be refused after hours
     settings = table.from_arguments(args, os.environ)
     folder = settings.run_dir or new_run_dir(Path.cwd())
     proofs = [proof for gate in args.gates or GATES for proof in prove(gate, folder, talk, keep=settings.keep)]
     talk.result({"proofs": [_data(proof) for proof in proofs]}, _drawn(proofs))
-    return EXIT_DONE if all(proof.holds for proof in proofs) else EXIT_FAIL
+    wrong = {proof.run.verdict for proof in proofs if not proof.holds}
+    if wrong == {Verdict.INCONCLUSIVE}:
+        return EXIT_UNAVAILABLE
+    return EXIT_FAIL if wrong else EXIT_DONE
 
 
 def prove(gate: str, folder: Path, talk: Talk, *, keep: bool = False) -> list[Proof]:
@@ -58,11 +66,11 @@ def prove(gate: str, folder: Path, talk: Talk, *, keep: bool = False) -> list[Pr
     Raises:
         UnknownGate: there is none of that name.
     """
-    sound = run_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk, keep=keep)
+    sound = try_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk, keep=keep)
     proofs = [Proof(gate, NO_FAULT, Verdict.PASS, sound)]
     for fault in FAULTS.get(gate, ()):
         own = folder / f"{gate}-{fault.name}"
-        red = run_gate(gate, fault.versions, own, talk, options=fault.options, keep=keep)
+        red = try_gate(gate, fault.versions, own, talk, options=fault.options, keep=keep)
         proofs.append(Proof(gate, fault.name, Verdict.FAIL, red))
     return proofs
 
