@@ -126,7 +126,7 @@ def test_header_shows_versions_and_origins(suite: Suite) -> None:
     plain = suite("shown_settings", only="test_show")
     chosen = suite("shown_settings", "--edge-set=envoy-gateway=1.7.0", "--edge-keep", only="test_show")
 
-    plain.stdout.fnmatch_lines(["edgegate * asks for: *envoy-gateway 1.8.3, envoy 1.*"])
+    plain.stdout.fnmatch_lines(["edgegate * asks for: *envoy-gateway 1.8.3, envoy 1.4*"])
     plain.stdout.no_fnmatch_line("edgegate settings:*")
     chosen.stdout.fnmatch_lines(
         ["edgegate *envoy-gateway 1.7.0 (--edge-set), envoy * (companion of envoy-gateway 1.7.0)*"]

@@ -4,7 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,21 +117,13 @@ def run_gate(
         raise NoReport(gate, folder, status=done.returncode) from missing
 
 
-def try_gate(
-    gate: str,
-    versions: Mapping[str, str],
-    folder: Path,
-    talk: Talk,
-    *,
-    options: Sequence[str] = (),
-    keep: bool = False,
-) -> GateRun:
-    """Run a gate as `run_gate` does, for a command that runs many: hours of others must not be lost with one.
+def try_gate(run: Callable[[], GateRun], talk: Talk) -> GateRun:
+    """Return what one of many runs of `run_gate` reported: hours of the others must not be lost with it.
 
-    A run that ends without a report is told, and returned as inconclusive.
+    A run that ends without a report is told, and inconclusive.
     """
     try:
-        return run_gate(gate, versions, folder, talk, options=options, keep=keep)
+        return run()
     except NoReport as missing:
         talk.say(str(missing))
-        return GateRun(folder, {"verdict": Verdict.INCONCLUSIVE, "tests": []})
+        return GateRun(missing.folder, {"verdict": Verdict.INCONCLUSIVE, "tests": []})

@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Group
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from edgegate import arguments as table
 from edgegate import pins as pin_files
-from edgegate.cli.gates import GATES, GateRun, try_gate
+from edgegate.cli.gates import GATES, GateRun, run_gate, try_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
 from edgegate.errors import BadPair
 from edgegate.pins import Pins
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace, talk: Talk) -> int:
     runs = {}
     for gateway, envoy in pairs:
         versions = {"envoy-gateway": gateway, "envoy": envoy}
-        runs[gateway, envoy] = try_gate(args.gate, versions, folder / f"{gateway}-{envoy}", talk, options=options)
+        run_one = partial(run_gate, args.gate, versions, folder / f"{gateway}-{envoy}", talk, options=options)
+        runs[gateway, envoy] = try_gate(run_one, talk)
     talk.result(_data(args.gate, runs), Group(*(_drawn(pair, one) for pair, one in runs.items()), summary(runs)))
     verdicts = {one.verdict for one in runs.values()}
     if Verdict.FAIL in verdicts:

@@ -3,13 +3,14 @@
 import argparse
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table
 
 from edgegate import arguments as table
 from edgegate.cli.faults import FAULTS
-from edgegate.cli.gates import GATES, GateRun, scenario_file, try_gate
+from edgegate.cli.gates import GATES, GateRun, run_gate, scenario_file, try_gate
 from edgegate.cli.talk import EXIT_DONE, EXIT_FAIL, EXIT_UNAVAILABLE, Talk
 from edgegate.records import Verdict
 from edgegate.report.folder import new_run_dir
@@ -66,12 +67,12 @@ def prove(gate: str, folder: Path, talk: Talk, *, keep: bool = False) -> list[Pr
     Raises:
         UnknownGate: there is none of that name.
     """
-    sound = try_gate(gate, {}, folder / f"{gate}-{NO_FAULT}", talk, keep=keep)
+    sound = try_gate(partial(run_gate, gate, {}, folder / f"{gate}-{NO_FAULT}", talk, keep=keep), talk)
     proofs = [Proof(gate, NO_FAULT, Verdict.PASS, sound)]
     for fault in FAULTS.get(gate, ()):
         own = folder / f"{gate}-{fault.name}"
-        red = try_gate(gate, fault.versions, own, talk, options=fault.options, keep=keep)
-        proofs.append(Proof(gate, fault.name, Verdict.FAIL, red))
+        faulty = partial(run_gate, gate, fault.versions, own, talk, options=fault.options, keep=keep)
+        proofs.append(Proof(gate, fault.name, Verdict.FAIL, try_gate(faulty, talk)))
     return proofs
 
 

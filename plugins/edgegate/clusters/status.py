@@ -35,6 +35,12 @@ def summary(manifest: Manifest | None) -> str:
     return "; ".join(said) or "no conditions yet"
 
 
+def ends_of(container: Manifest) -> list[Manifest]:
+    """Return how a container has ended: now, then before it was started again; empty when it never has."""
+    ends = [(container.get(when) or {}).get("terminated") for when in ("state", "lastState")]
+    return [end for end in ends if end]
+
+
 def _every_condition(manifest: Manifest) -> Iterator[Manifest]:
     status = manifest.get("status") or {}
     for holder in (status, *(status.get("parents") or []), *(status.get("ancestors") or [])):

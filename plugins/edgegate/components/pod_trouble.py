@@ -6,6 +6,7 @@ from typing import Any
 
 from edgegate.clusters.kinds import POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
+from edgegate.clusters.status import ends_of
 from edgegate.components import pods
 from edgegate.components.pki import write_private
 from edgegate.errors import ComponentExited, CrashedUnderTest, LabFault, PlaneUnreachable, PodNotStarted
@@ -28,7 +29,7 @@ def of_start(plane: ControlPlane, namespace: str, name: str, logs: Path) -> LabF
         for status in _statuses(pod):
             if waits := _hopeless(status):
                 return PodNotStarted(name, cluster=plane.name, why=waits)
-            if (end := _end(status)) is not None:
+            if end := next(iter(ends_of(status)), None):
                 tail, log = _last_words(plane, pod, status["name"], logs)
                 return ComponentExited(name, status=end.get("exitCode"), log=log, tail=tail)
     return None
@@ -38,7 +39,7 @@ def of_run(plane: ControlPlane, namespace: str, logs: Path) -> CrashedUnderTest 
     """Return the error for the first container of a namespace that has ended by itself, None when none has."""
     for pod in plane.list(POD, namespace):
         for status in _statuses(pod):
-            if "deletionTimestamp" not in pod["metadata"] and (end := _end(status)) is not None:
+            if "deletionTimestamp" not in pod["metadata"] and (end := next(iter(ends_of(status)), None)):
                 tail, log = _last_words(plane, pod, status["name"], logs)
                 what = f"ended with status {end.get('exitCode')} ({end.get('reason', 'no reason given')})"
                 return CrashedUnderTest(status["name"], what=what, log=log, tail=tail)
@@ -68,16 +69,10 @@ def _hopeless(status: Manifest) -> str:
     waiting: dict[str, Any] = status.get("state", {}).get("waiting") or {}
     if waiting.get("reason") in _HOPELESS:
         return f"{waiting['reason']}: {waiting.get('message', 'no message')}"
-    end = _end(status) or {}
+    end: Manifest = next(iter(ends_of(status)), {})
     if end.get("reason") in _NEVER_RAN:
         return f"{end['reason']}: {end.get('message', 'no message')}"
     return ""
-
-
-def _end(status: Manifest) -> Manifest | None:
-    """Return how a container has ended, now or before it was started again."""
-    ends = [status.get(when, {}).get("terminated") for when in ("state", "lastState")]
-    return next((end for end in ends if end), None)
 
 
 def _last_words(plane: ControlPlane, pod: Manifest, container: str, logs: Path) -> tuple[str, Path]:

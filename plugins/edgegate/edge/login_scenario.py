@@ -68,8 +68,8 @@ class LoginScenario:
         """
         provider = self._edge.login.issuer
         expected = f"302 to {provider}"
-        if self._one(policy, expected, lambda answer: _sent_to(answer, provider)):
-            self._plant(policy, live=True, evidence=expected)
+        self._one(policy, expected, lambda answer: _sent_to(answer, provider))
+        self._plant(policy, live=True, evidence=expected)
 
     def acts_no_more(self, policy: OidcPolicy) -> None:
         """Judge by one visitor that a policy has gone: he gets the site itself."""
@@ -112,13 +112,11 @@ class LoginScenario:
         if not self._gate.evidence.findings:
             self._gate.poison(f"{policy} ({policy.validity})", live=live, evidence=evidence)
 
-    def _one(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> bool:
-        """Tell whether one visitor of the policy's own tenant gets a right answer; a finding when not."""
+    def _one(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> None:
+        """Judge that one visitor of the policy's own tenant gets a right answer."""
         tenant, within = policy.tenant, self._edge.limits.recover
         with self._gate.must(Source.TRAFFIC, f"{tenant.name} http", expected), tenant.probe(tls=False) as probe:
             wait_for_answer(probe, right, what=expected, within=within)
-            return True
-        return False
 
     def _answers(self, policy: OidcPolicy, expected: str, right: Callable[[Answer], bool]) -> None:
         """Judge the policy's own tenant by every method, over HTTP and HTTPS, once the first right answer has come."""

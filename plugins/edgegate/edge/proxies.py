@@ -2,12 +2,12 @@
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from edgegate.clock import Deadline, wait_until
 from edgegate.clusters.kinds import ENVOY_PROXY, GATEWAY_CLASS, POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
+from edgegate.clusters.status import ends_of
 from edgegate.components.envoy_gateway import ADMIN_PORT, CLASS_NAME, NAMESPACE_NAME
 from edgegate.errors import AdminUnreachable
 from edgegate.probes.envoy import EnvoyAdmin
@@ -16,6 +16,8 @@ LABELS = "app.kubernetes.io/managed-by=envoy-gateway,app.kubernetes.io/component
 """Of every proxy that an Envoy Gateway runs."""
 ENVOY = "envoy"
 """The container of a proxy's pod that serves."""
+_SIGNALS = {128 + one.value: one.name for one in signal.Signals}
+"""Exit status to the signal that it stands for."""
 _ATTEMPTS = r"^listener_manager\.lds\.update_(success|rejected)$"
 
 
@@ -54,7 +56,7 @@ class Proxy:
         """Return the proxy that a pod is."""
         metadata, status = pod["metadata"], pod.get("status") or {}
         containers = status.get("containerStatuses", [])
-        ends, last_end = _ends([one for one in containers if one["name"] == ENVOY])
+        ends, last_end = _ends(next((one for one in containers if one["name"] == ENVOY), None))
         return cls(
             metadata["name"],
             metadata["uid"],
@@ -78,31 +80,23 @@ class Proxy:
 
 def _ended(containers: Sequence[Manifest]) -> Iterator[tuple[str, int]]:
     for container in containers:
-        if (end := _end(container)) and "running" not in container["state"]:
-            yield container["name"], end["exitCode"]
+        if (ends := ends_of(container)) and "running" not in container["state"]:
+            yield container["name"], ends[0]["exitCode"]
 
 
-def _ends(containers: Sequence[Manifest]) -> tuple[int, str]:
+def _ends(container: Manifest | None) -> tuple[int, str]:
     """Return how often a container has ended, and how the last time."""
-    for container in containers:
-        if end := _end(container):
-            # The count is of starts after the first: an end from which it has not been started again comes on top.
-            return container["restartCount"] + ("running" not in container["state"]), _told(end)
-    return 0, ""
-
-
-def _end(container: Manifest) -> Manifest | None:
-    end: Manifest | None = container["state"].get("terminated") or container.get("lastState", {}).get("terminated")
-    return end
+    if container is None or not (ends := ends_of(container)):
+        return 0, ""
+    # The count is of starts after the first: an end from which it has not been started again comes on top.
+    return container["restartCount"] + ("running" not in container["state"]), _told(ends[0])
 
 
 def _told(end: Manifest) -> str:
     """Return the status of an end, with the signal or the reason where that says more."""
-    status, why = end["exitCode"], end.get("reason", "")
-    if why in ("", "Error"):
-        with suppress(ValueError):  # a status of its own, no signal
-            why = signal.Signals(status - 128).name
-    return f"status {status}" + (f", {why}" if why not in ("", "Error") else "")
+    status, reason = end["exitCode"], end.get("reason", "")
+    why = _SIGNALS.get(status, "") if reason in ("", "Error") else reason
+    return f"status {status}, {why}" if why else f"status {status}"
 
 
 class Proxies:

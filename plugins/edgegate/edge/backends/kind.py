@@ -22,7 +22,7 @@ from edgegate.edge.backends.host import HostBackend
 from edgegate.edge.backends.kind_start import KindEdge
 from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
-from edgegate.edge.proxies import Proxy
+from edgegate.edge.proxies import ENVOY, Proxy
 from edgegate.edge.versions import running_versions
 from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost
 from edgegate.kind import leftovers, preflight
@@ -66,7 +66,7 @@ class KindBackend(HostBackend):
 
     def log_of(self, proxy: Proxy) -> PodLog:
         """Return what the kubelet has of a proxy's Envoy."""
-        return PodLog(self.planes.downstream, envoy_gateway.NAMESPACE_NAME, proxy.name, "envoy")
+        return PodLog(self.planes.downstream, envoy_gateway.NAMESPACE_NAME, proxy.name, ENVOY)
 
     def restart(self, component: str) -> None:
         """Restart a process of the lab, or a pod of Envoy Gateway or the operator, and return when it is ready."""

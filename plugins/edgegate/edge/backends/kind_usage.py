@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from edgegate.clusters.kinds import NODE, POD
 from edgegate.clusters.plane import ControlPlane, Manifest
+from edgegate.clusters.status import ends_of
 from edgegate.records import Usage
 
 
@@ -35,8 +36,7 @@ def out_of_memory(plane: ControlPlane, namespace: str) -> tuple[str, str]:
     for pod in plane.list(POD, namespace):
         limits = {one["name"]: one.get("resources", {}).get("limits", {}) for one in pod["spec"]["containers"]}
         for status in pod.get("status", {}).get("containerStatuses", ()):
-            ends = [status.get(when, {}).get("terminated") or {} for when in ("state", "lastState")]
-            if any(end.get("reason") == "OOMKilled" for end in ends):
+            if any(end.get("reason") == "OOMKilled" for end in ends_of(status)):
                 limit = limits.get(status["name"], {}).get("memory", "its node's")
                 return f"{pod['metadata']['name']}/{status['name']}", limit
     return "", ""

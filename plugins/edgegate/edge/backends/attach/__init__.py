@@ -30,7 +30,7 @@ from edgegate.edge.backends.attach.leftovers import Claim
 from edgegate.edge.backends.attach.running import running
 from edgegate.edge.doors import Door, doors
 from edgegate.edge.http_proxy import Backend
-from edgegate.edge.proxies import Proxies, Proxy
+from edgegate.edge.proxies import ENVOY, Proxies, Proxy
 from edgegate.edge.proxy_log import NoLog, ProxyLog
 from edgegate.edge.tenancy import Tenancy
 from edgegate.edge.tenant import Site, Tenant
@@ -165,7 +165,7 @@ class AttachBackend:
         return self._log(proxy) if self._has_logs else NoLog()
 
     def _log(self, proxy: Proxy) -> PodLog:
-        return PodLog(self.planes.downstream, self.proxies.namespace, proxy.name, "envoy")
+        return PodLog(self.planes.downstream, self.proxies.namespace, proxy.name, ENVOY)
 
     @cached_property
     def _has_logs(self) -> bool:
