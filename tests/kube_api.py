@@ -147,6 +147,8 @@ class Handler(BaseHTTPRequestHandler):
         with api.changed:
             wanted = _wanted(kind, namespace, asked.query)
             items = [one for one in api.objects.values() if wanted(one)]
+            # As a real one does: the list says what its items are, and they do not.
+            items = [{key: one[key] for key in one if key not in ("apiVersion", "kind")} for one in items]
             return 200, {"items": items, "metadata": {"resourceVersion": str(api.version)}}
 
     def do_POST(self) -> None:

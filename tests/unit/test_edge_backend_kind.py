@@ -1,4 +1,4 @@
-"""The kind backend: who deletes the clusters, and what a lost node looks like."""
+"""The kind backend: who deletes the clusters, and what a lost node and a crashed Envoy Gateway look like."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from edgegate.clusters.kinds import Kind
+from edgegate.clusters.kinds import DEPLOYMENT, POD, Kind, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.command import Completed
 from edgegate.components import pods
@@ -14,9 +14,10 @@ from edgegate.components.bring_up import Planes
 from edgegate.components.parts import Parts
 from edgegate.edge.backends import kind, kind_images, kind_operator
 from edgegate.edge.backends.kind import KindBackend
-from edgegate.errors import LabGone, PartLost, WrongImage
+from edgegate.errors import CrashedUnderTest, LabGone, PartLost, PlaneUnreachable, WrongImage
 from edgegate.kind import leftovers
 from edgegate.kind.images import Image
+from kube_api import KubeApi, serve
 
 
 class Lab:
@@ -51,10 +52,10 @@ class Engine:
         return [{"Name": f"/{name}", "State": {"Running": self.running, "ExitCode": 137}} for name in names]
 
 
-def _backend(lab: Lab, engine: Engine | None = None) -> KindBackend:
+def _backend(lab: Lab, engine: Engine | None = None, plane: ControlPlane | None = None) -> KindBackend:
     made = object.__new__(KindBackend)
     clusters = SimpleNamespace(engine=engine or Engine(), full_name=lambda name: f"edgegate-ab-{name}")
-    planes = SimpleNamespace(downstream=ControlPlane("downstream", lab.folder / "none"))
+    planes = SimpleNamespace(downstream=plane or Tells(lab.folder))
     vars(made).update(
         lab=lab,
         folder=lab.folder,
@@ -88,12 +89,103 @@ def test_what_a_lab_left_that_others_cleared_away_is_reaped(tmp_path: Path, monk
 
 def test_a_node_that_has_ended_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind, "lost", lambda lab, felled, thorough: None)
-    monkeypatch.setattr(kind, "out_of_memory", lambda plane, namespace: ("", ""))
     found = _backend(Lab(tmp_path, 1), Engine(running=False)).trouble(set(), thorough=True)
     assert isinstance(found, PartLost)
     assert found.name == "edgegate-ab-upstream"
     assert "ended with status 137" in str(found)
     assert _backend(Lab(tmp_path, 1)).trouble(set(), thorough=True) is None
+
+
+class Tells(ControlPlane):
+    """A control plane whose one pod of Envoy Gateway has the states that it is given."""
+
+    def __init__(self, folder: Path, **states: Any) -> None:
+        super().__init__("downstream", folder / "none")
+        status = {"name": pods.GATEWAY, "restartCount": len(states), **states}
+        pod = Ref(POD, "gateway-1", "envoy-gateway-system").manifest({"containers": [{"name": pods.GATEWAY}]})
+        self.found = [{**pod, "status": {"containerStatuses": [status]}}] if states else []
+
+    def list(self, kind: Kind, namespace: str = "", *, labels: str = "") -> list[Manifest]:
+        return self.found
+
+    def path(self, ref: Ref) -> str:
+        return f"/pods/{ref.name}"
+
+    def send(self, *words: Any, **how: Any) -> Any:
+        return SimpleNamespace(status=200, data=b"panic: nil map\n")
+
+
+RUNS_AGAIN: dict[str, Any] = {
+    "state": {"running": {}},
+    "lastState": {"terminated": {"exitCode": 2, "reason": "Error"}},
+}
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+def test_an_envoy_gateway_that_crashed_is_told_although_its_kubelet_started_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool
+) -> None:
+    monkeypatch.setattr(kind, "lost", lambda lab, felled, thorough: None)
+    backend = _backend(Lab(tmp_path, 1), plane=Tells(tmp_path, **RUNS_AGAIN))
+    found = backend.trouble(set(), thorough=thorough)
+    assert isinstance(found, CrashedUnderTest)
+    assert (found.name, found.what, found.tail) == (pods.GATEWAY, "ended with status 2 (Error)", "panic: nil map")
+    assert backend.trouble({pods.GATEWAY}, thorough=thorough) is None
+
+
+class Silent(Tells):
+    """A control plane that does not answer."""
+
+    def list(self, kind: Kind, namespace: str = "", *, labels: str = "") -> list[Manifest]:
+        raise PlaneUnreachable(self.name, "GET /api/v1/pods", text="refused")
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+def test_of_a_cluster_that_does_not_answer_the_node_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool
+) -> None:
+    monkeypatch.setattr(kind, "lost", lambda lab, felled, thorough: None)
+    ended = _backend(Lab(tmp_path, 1), Engine(running=False), Silent(tmp_path))
+    assert isinstance(ended.trouble(set(), thorough=thorough), PartLost)
+    assert _backend(Lab(tmp_path, 1), plane=Silent(tmp_path)).trouble(set(), thorough=thorough) is None
+
+
+@pytest.mark.parametrize(("states", "renewed"), [(RUNS_AGAIN, True), ({"state": {"running": {}}}, False)])
+def test_one_that_was_frozen_and_ended_by_its_kubelet_is_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, states: dict[str, Any], renewed: bool
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(KindBackend, "_signal", lambda backend, component, name: done.append(name))
+    monkeypatch.setattr(KindBackend, "restart", lambda backend, component: done.append(f"restart {component}"))
+    _backend(Lab(tmp_path, 1), plane=Tells(tmp_path, **states)).resume(pods.GATEWAY)
+    assert done == ["CONT", *(["restart envoy-gateway"] if renewed else [])]
+
+
+def _controller(api: KubeApi, written: Manifest) -> None:
+    """Be the controller of Deployments: as many pods as are wanted, under a new name each time."""
+    if written["kind"] != "Deployment":
+        return
+    wanted = written["spec"]["replicas"]
+    written["status"] = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), wanted)
+    written["status"]["observedGeneration"] = written["metadata"].get("generation", 1)
+    if wanted and not any(ref.kind == POD for ref in api.objects):
+        pod = Ref(POD, f"gateway-{api.version}", "envoy-gateway-system").manifest()
+        pod["metadata"]["labels"] = pods.labels(pods.GATEWAY)
+        api.write(pod)
+
+
+def test_envoy_gateway_is_killed_for_good_and_started_again(tmp_path: Path) -> None:
+    with serve(tmp_path) as (api, plane):
+        api.controllers.append(lambda one: _controller(api, one))
+        api.write(Ref(DEPLOYMENT, pods.GATEWAY, "envoy-gateway-system").manifest({"replicas": 1}))
+        backend = _backend(Lab(tmp_path, 1), plane=plane)
+        backend.kill(pods.GATEWAY)
+        assert pods.of(plane, "envoy-gateway-system", pods.GATEWAY) == []
+        backend.restart(pods.GATEWAY)
+        assert (
+            api.requests("PATCH")
+            == ["PATCH /apis/apps/v1/namespaces/envoy-gateway-system/deployments/envoy-gateway"] * 2
+        )
 
 
 class Node(Engine):

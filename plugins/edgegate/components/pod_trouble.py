@@ -1,6 +1,6 @@
 """What keeps a pod of ours from running, and whether one has ended by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,12 @@ def of_start(plane: ControlPlane, namespace: str, name: str, logs: Path) -> LabF
     return None
 
 
-def of_run(plane: ControlPlane, namespace: str, logs: Path) -> CrashedUnderTest | None:
-    """Return the error for the first container of a namespace that has ended by itself, None when none has."""
-    for pod in plane.list(POD, namespace):
+def of_run(plane: ControlPlane, found: Iterable[Manifest], logs: Path) -> CrashedUnderTest | None:
+    """Return the error for the first container of these pods that has ended by itself, None when none has.
+
+    Its kubelet starts it again, so it may run by now.
+    """
+    for pod in found:
         for status in _statuses(pod):
             if "deletionTimestamp" not in pod["metadata"] and (end := next(iter(ends_of(status)), None)):
                 tail, log = _last_words(plane, pod, status["name"], logs)

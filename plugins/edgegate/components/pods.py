@@ -176,6 +176,11 @@ def of(plane: ControlPlane, namespace: str, name: str) -> list[Manifest]:
     return plane.list(POD, namespace, labels=",".join(f"{key}={value}" for key, value in labels(name).items()))
 
 
+def refs(plane: ControlPlane, namespace: str, name: str) -> list[Ref]:
+    """Return the references to the pods of one of our Deployments; a listed object does not say what kind it is."""
+    return [Ref(POD, pod["metadata"]["name"], namespace) for pod in of(plane, namespace, name)]
+
+
 def deployment(ref: Ref, container: Manifest, volumes: Sequence[Manifest]) -> Manifest:
     """Return a Deployment of one pod with one container, under the account of its own name."""
     pod = {

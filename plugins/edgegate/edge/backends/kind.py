@@ -12,7 +12,7 @@ from edgegate.artifacts import Progress, Store
 from edgegate.clusters.kinds import DEPLOYMENT, Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.clusters.pods import PodLog
-from edgegate.components import control_plane, envoy_gateway, etcd, pods
+from edgegate.components import control_plane, envoy_gateway, etcd, pod_trouble, pods
 from edgegate.components.base_state import apply_crds, crds, fingerprint
 from edgegate.components.bring_up import last_of_each, plane_of
 from edgegate.components.graph import Took
@@ -24,7 +24,7 @@ from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import ENVOY, Proxy
 from edgegate.edge.versions import running_versions
-from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost
+from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost, PlaneUnreachable
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS, Image
@@ -75,8 +75,8 @@ class KindBackend(HostBackend):
             return
         plane, ref = found
         plane.patch(ref, {"spec": {"replicas": 1}})
-        for pod in pods.of(plane, ref.namespace, component):
-            plane.delete_and_wait(Ref.of(pod))
+        for pod in pods.refs(plane, ref.namespace, component):
+            plane.delete_and_wait(pod)
         pods.wait_available(plane, ref)
 
     def kill(self, component: str) -> None:
@@ -86,8 +86,8 @@ class KindBackend(HostBackend):
             return
         plane, ref = found
         plane.patch(ref, {"spec": {"replicas": 0}})
-        for pod in pods.of(plane, ref.namespace, component):
-            plane.delete(Ref.of(pod), grace=0)
+        for pod in pods.refs(plane, ref.namespace, component):
+            plane.delete(pod, grace=0)
 
     def _deployment(self, component: str) -> tuple[ControlPlane, Ref] | None:
         """Return the Deployment that a component is, and its cluster; None for a process of the lab."""
@@ -100,8 +100,13 @@ class KindBackend(HostBackend):
         self._signal(component, "STOP") if component == pods.GATEWAY else self.lab.pause(component)
 
     def resume(self, component: str) -> None:
-        """Let it go on."""
-        self._signal(component, "CONT") if component == pods.GATEWAY else self.lab.resume(component)
+        """Let it go on; Envoy Gateway in a new pod where the kubelet has ended the frozen one meanwhile."""
+        if component != pods.GATEWAY:
+            self.lab.resume(component)
+            return
+        self._signal(component, "CONT")
+        if self._gateway_crashed():
+            self.restart(component)
 
     def _signal(self, component: str, name: str) -> None:
         for node in self._nodes():
@@ -134,14 +139,29 @@ class KindBackend(HostBackend):
 
     def trouble(self, felled: set[str], *, thorough: bool) -> EnvironmentFault | None:
         """Return what has befallen the lab's processes, a container under test, or a node."""
-        if (found := lost(self.lab, felled, thorough=thorough)) is not None or not thorough:
+        if (found := lost(self.lab, felled, thorough=thorough)) is not None:
             return found
-        if kind_operator.wanted(self.plan) and (crashed := kind_operator.crashed(self.planes, self.folder / "logs")):
-            return crashed
-        name, limit = out_of_memory(self.planes.downstream, envoy_gateway.NAMESPACE_NAME)
-        if name:
-            what = f"was killed because it wanted more memory than {limit}"
-            return CrashedUnderTest(name, what=what, log=self.folder / "logs", tail="")
+        try:
+            return self._crashed(felled, thorough=thorough) or (self._lost_node() if thorough else None)
+        except PlaneUnreachable:
+            # A cluster that does not answer is told by whoever asks it next, unless a node of it has ended.
+            return self._lost_node()
+
+    def _crashed(self, felled: set[str], *, thorough: bool) -> CrashedUnderTest | None:
+        if thorough:
+            name, limit = out_of_memory(self.planes.downstream, envoy_gateway.NAMESPACE_NAME)
+            if name:
+                what = f"was killed because it wanted more memory than {limit}"
+                return CrashedUnderTest(name, what=what, log=self.folder / "logs", tail="")
+        if pods.GATEWAY not in felled and (found := self._gateway_crashed()):
+            return found
+        return kind_operator.crashed(self.planes, self.folder / "logs") if kind_operator.wanted(self.plan) else None
+
+    def _gateway_crashed(self) -> CrashedUnderTest | None:
+        plane = self.planes.downstream
+        return pod_trouble.of_run(plane, pods.of(plane, _GATEWAY.namespace, pods.GATEWAY), self.folder / "logs")
+
+    def _lost_node(self) -> PartLost | None:
         clusters = self.edge.clusters
         for plane in ("upstream", "downstream"):
             containers = clusters.engine.containers(clusters.full_name(plane))

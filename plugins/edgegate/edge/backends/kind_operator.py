@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from edgegate.artifacts import Progress
-from edgegate.clusters.kinds import Ref
+from edgegate.clusters.kinds import POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator, operator_pods, pod_trouble, pods
 from edgegate.components.bring_up import Planes
@@ -89,8 +89,10 @@ def deployment(planes: Planes, component: str) -> tuple[ControlPlane, Ref] | Non
 
 def crashed(planes: Planes, logs: Path) -> CrashedUnderTest | None:
     """Return the error for the first of them that has ended by itself, None when none has."""
-    both = (planes.upstream, planes.downstream)
-    return next((one for plane in both if (one := pod_trouble.of_run(plane, NAMESPACE_NAME, logs))), None)
+    for plane in (planes.upstream, planes.downstream):
+        if found := pod_trouble.of_run(plane, plane.list(POD, NAMESPACE_NAME), logs):
+            return found
+    return None
 
 
 def versions(engine: Engine, planes: Planes) -> dict[str, str]:
