@@ -331,15 +331,17 @@ def serve(folder: Path, name: str = "downstream") -> Iterator[tuple[KubeApi, Con
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     plane = ControlPlane(name, kubeconfig(folder / f"{name}.kubeconfig", server.server_port))
-    yield api, plane
-    with api.changed:
-        api.ended = True
-        api.changed.notify_all()
-    plane.client.close()
-    server.shutdown()
-    server.hang_up()
-    server.server_close()
-    thread.join()
+    try:
+        yield api, plane
+    finally:  # a thread that is left would keep a red run from ending
+        with api.changed:
+            api.ended = True
+            api.changed.notify_all()
+        plane.client.close()
+        server.shutdown()
+        server.hang_up()
+        server.server_close()
+        thread.join()
 
 
 def kubeconfig(path: Path, port: int) -> Path:
