@@ -61,7 +61,7 @@ def _second_must_wait(
     with must.stay_served((holder, host, False)):
         must.report(loser, host, "Available", status="False", reason="InUse")
         must.say(loser, "HostnamesInUse", reason="HostnameInUse")
-        must.never_come(loser, "served", lambda: loser.wait_served(host, within=edge.limits.settle))
+        must.never_answer(loser, "served", lambda: loser.wait_served(host, within=edge.limits.settle))
     holder.remove(edge.limits.gone)
     must.serve(loser, host, within=edge.limits.released)
     must.report(loser, host, "Available")

@@ -103,6 +103,10 @@ def test_secret_deleted(
             with gate.must(Source.STATUS, str(policy.secret), "gone, as its owner wants it"):
                 policy.wait_secret_gone(edge.limits.gone)
                 gone = True
+            # What the edge makes of a policy that has left is seen a translation later, so the watch goes on.
+            must.never_answer(
+                host, "content without login", lambda: guarded.wait_served(host, within=edge.limits.settle)
+            )
         with gate.during("secret comes back"):
             if gone:
                 _must_be_released(edge, gate, must, policy)

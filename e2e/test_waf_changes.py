@@ -54,7 +54,7 @@ def test_outlives_its_gateways(
 
     def stays_blocked() -> None:
         passes = partial(edge.firewall.wait_status, site.proxy, site.host, 200, edge.limits.settle)
-        must.never_come(f"attack on {site.proxy.name}", "200", passes)
+        must.never_answer(f"attack on {site.proxy.name}", "200", passes)
 
     with edge.firewall.keeps_serving(gate, site.proxy, site.host, attack=True):
         site.policy.remove(limit)

@@ -36,7 +36,7 @@ def test_older_of_two(
     must.come(
         newer, "Accepted=False Conflicted", lambda: newer.wait_told("Accepted", "False", limit, reason="Conflicted")
     )
-    must.never_come(
+    must.never_answer(
         f"attack on {site.proxy.name}",
         "200",
         lambda: edge.firewall.wait_status(site.proxy, site.host, 200, edge.limits.settle),

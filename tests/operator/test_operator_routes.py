@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from edgegate_operator import kinds, names
+from edgegate_operator.conditions import timestamp
 from edgegate_operator.controllers import guard
 from edgegate_operator.controllers.routes import Seen, decide
 from edgegate_operator.core.plan import Apply, Delete, Plan, Status
@@ -193,6 +194,13 @@ def copy_of(*conditions: Obj, generation: int = 1) -> Obj:
 )
 def test_a_route_is_held_until_the_edge_has_taken_its_policy_over(facts: dict[str, Any], answer: list[str]) -> None:
     assert held(login_policy(), **facts) == answer
+
+
+@pytest.mark.parametrize(("reason", "since"), [("PendingSecret", 3.0), ("Invalid", 0.0), (None, 0.0)])
+def test_for_how_long_a_policy_has_been_held(reason: str | None, since: float) -> None:
+    told = cond("Accepted", "False", reason or "") | {"lastTransitionTime": timestamp(NOW - 3)}
+    policy = copy_of(told) if reason else login_policy()
+    assert guard.held_since(policy, NOW) == since
 
 
 def test_a_policy_that_leaves_holds_nothing() -> None:

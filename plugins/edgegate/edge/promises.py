@@ -225,13 +225,20 @@ class Promises:
 
     def never_come(self, subject: object, unwanted: object, wait: Callable[[], object]) -> bool:
         """Demand that a wait does not end; it must be a short one. Return whether that is so."""
+        return self._never(Source.STATUS, subject, unwanted, wait)
+
+    def never_answer(self, subject: object, unwanted: object, wait: Callable[[], object]) -> bool:
+        """Demand the same of a wait that reads traffic."""
+        return self._never(Source.TRAFFIC, subject, unwanted, wait)
+
+    def _never(self, source: Source, subject: object, unwanted: object, wait: Callable[[], object]) -> bool:
         try:
             wait()
         except NeverReady:
             came = False
         else:
             came = True
-        return self._gate.check(Source.STATUS, str(subject), f"not {unwanted}", unwanted, right=not came)
+        return self._gate.check(source, str(subject), f"not {unwanted}", unwanted, right=not came)
 
     def tell(self, subject: object, word: str, text: str) -> bool:
         """Demand that the text of a refusal has a word in it."""

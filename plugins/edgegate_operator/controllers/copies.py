@@ -114,7 +114,7 @@ def _held(seen: Seen, settings: Settings, now: float) -> Plan:
 
     It leaves the edge once its routes are stopped there, and says that it is held once it has left.
     """
-    stopped = all(_is_stopped(route) for route in seen.governed) or settings.has(faults.WITHDRAWAL_BEFORE_HOLD)
+    stopped = all(_is_stopped(route) for route in seen.governed) or guard.holds_late(settings)
     leaves = seen.below is not None and not settings.has(faults.POLICY_NOT_WITHDRAWN)
     if leaves and not stopped:
         return Plan((_touch(seen, present=True),))

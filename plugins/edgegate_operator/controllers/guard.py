@@ -7,8 +7,28 @@ to everybody. So while a policy is held, its routes answer 503.
 
 from collections.abc import Callable, Iterable
 
-from edgegate_operator import conditions
+from edgegate_operator import conditions, faults
 from edgegate_operator.kinds import GATEWAY, HTTP_ROUTE, Kind, Obj
+from edgegate_operator.settings import Settings
+
+PENDING = "PendingSecret"
+LATE = 2.0
+"""Seconds after which a route is held too late. At once it was seen to do no harm: the proxy's control plane may
+translate both changes together."""
+
+
+def holds_late(settings: Settings) -> bool:
+    """Return whether a policy leaves before its routes are held, which is a defect."""
+    return settings.has(faults.WITHDRAWAL_BEFORE_HOLD)
+
+
+def held_since(policy: Obj, now: float) -> float:
+    """Return for how many seconds a policy has said that it waits for its Secret; 0 while it does not."""
+    ancestors = (policy.get("status") or {}).get("ancestors") or []
+    found = [conditions.find(item.get("conditions"), "Accepted") for item in ancestors]
+    return max(
+        (now - conditions.seconds(i["lastTransitionTime"]) for i in found if i.get("reason") == PENDING), default=0
+    )
 
 
 def secret_names(policy: Obj) -> list[str]:
@@ -97,7 +117,7 @@ def pending_ancestors(policy: Obj, controller: str, gone: list[str], now: float)
     """Return the status of a policy that is held: for each target Accepted False with reason PendingSecret."""
     meta, old = policy["metadata"], (policy.get("status") or {}).get("ancestors") or []
     text = f"Held back: Secret {', '.join(gone)} does not exist in namespace {meta['namespace']}"
-    wanted = conditions.condition("Accepted", False, "PendingSecret", text, meta["generation"])
+    wanted = conditions.condition("Accepted", False, PENDING, text, meta["generation"])
     found = []
     for ref in policy["spec"].get("targetRefs") or []:
         ancestor = {k: ref[k] for k in ("group", "kind", "name", "sectionName") if k in ref}

@@ -1,6 +1,7 @@
 """HTTPRoute upstream → HTTPRoute and backends downstream, held while a login policy is; and its status."""
 
 import time
+from dataclasses import replace
 
 from edgegate_operator import faults, names
 from edgegate_operator.controllers import guard, listeners, routes
@@ -45,6 +46,8 @@ def _held(site: Site, route: Obj, gateways: list[Obj], below: Obj | None) -> tup
     policies = site.up(SECURITY_POLICY).all(space)
     if not policies or site.settings.has(faults.OIDC_FAIL_OPEN):
         return ()
+    if guard.holds_late(site.settings):
+        policies = [policy for policy in policies if guard.held_since(policy, time.time()) >= guard.LATE]
     copies = {obj["metadata"]["name"]: obj for obj in site.down(SECURITY_POLICY).all(site.downstream_namespace(space))}
     held_now = names.HELD_ANNOTATION in ((below or {}).get("metadata", {}).get("annotations") or {})
     return tuple(
@@ -78,7 +81,8 @@ def _is_of_route(obj: Obj) -> bool:
 
 def _reconcile(site: Site, request: Request, _do: Do) -> Plan:
     seen = _gather(site, request)
-    return routes.decide(seen, site.settings, time.time()) if seen else Plan()
+    plan = routes.decide(seen, site.settings, time.time()) if seen else Plan()
+    return replace(plan, after=guard.LATE / 2) if guard.holds_late(site.settings) else plan
 
 
 def _users_of_slice(site: Site, slice_: Obj) -> Names:
