@@ -70,7 +70,7 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
     ),
     "hostname-removal": (
         _defect("stale-records", "The DNS record of a removed host name stays (#283)", "removed"),
-        _defect("record-left-behind", "The name server keeps records of deleted objects (#283)"),
+        _defect("record-left-behind", "The name server keeps records of deleted objects (#283)", "removed or deleted"),
         _defect("zone-claim-kept", "The claim of a zone's domain stays when the zone is deleted (#182)", "deleted"),
         _defect("orphaned-certificate", "The certificate of a removed host name stays (#142)", "last"),
         _defect("renamed-listener-dark", "Removing one host name darkens those behind it", "first"),
