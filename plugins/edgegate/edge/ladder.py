@@ -1,6 +1,7 @@
 """The ladder as scenarios climb it: one tenant whose route leads to the ladder's origin."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from edgegate.clusters.plane import ControlPlane, Manifest, conditions
@@ -62,7 +63,7 @@ class Ladder:
         self._plane.wait(tenant.route, lambda one: _resolved(one, generation), what="the ladder's route", within=within)
 
     def climb(self, tenant: Tenant, rungs: Sequence[Rung]) -> list[Climbed]:
-        """Climb every rung at the origin and then through the edge over TLS, and return both sights of each.
+        """Climb every rung at the origin and through the edge over TLS, and return both sights of each.
 
         Raises:
             EnvironmentFault: the origin itself did not answer as it was told.
@@ -102,7 +103,7 @@ class Ladder:
 
 
 def seen_twice(launch: Launch, edge: Place, rungs: Sequence[Rung]) -> list[Climbed]:
-    """Climb every rung at the ladder's origin and then at a place of the edge, and return both sights of each.
+    """Climb every rung at the ladder's origin and at a place of the edge, and return both sights of each.
 
     Raises:
         EnvironmentFault: the origin itself did not answer as it was told.
@@ -110,11 +111,13 @@ def seen_twice(launch: Launch, edge: Place, rungs: Sequence[Rung]) -> list[Climb
     """
     program, origin = ladder.program(launch), Place(ladder.address(launch.lab.net), edge.host)
     direct = [replace(rung, path=rung.path.removeprefix(SECOND)) for rung in rungs]
-    there = climb(program, origin, direct)
+    with ThreadPoolExecutor(1) as beside:
+        at_origin = beside.submit(climb, program, origin, direct)
+        here = climb(program, edge, rungs)
+        there = at_origin.result()
     for sight in there:
         if sight.error:
             raise EnvironmentFault(f"the ladder's origin failed at '{sight.name}': {sight.describe()}")
-    here = climb(program, edge, rungs)
     return [Climbed(*three) for three in zip(rungs, there, here, strict=True)]
 
 
