@@ -192,7 +192,7 @@ def test_one_that_starts_is_waited_for(served: tuple[KubeApi, ControlPlane], tmp
     api.write(_running(OPERATOR, state={"waiting": {"reason": "ContainerCreating"}}))
 
     assert pod_trouble.of_start(plane, NAMESPACE_NAME, OPERATOR, tmp_path) is None
-    assert pod_trouble.of_run(plane, plane.list(kinds.POD, NAMESPACE_NAME), tmp_path) is None
+    assert pod_trouble.of_run(plane, plane.list(kinds.POD, NAMESPACE_NAME), tmp_path, {}) is None
 
 
 def test_one_that_has_crashed_while_tests_ran_is_a_finding(
@@ -202,10 +202,13 @@ def test_one_that_has_crashed_while_tests_ran_is_a_finding(
     end = {"terminated": {"exitCode": 2, "reason": "Error"}}
     api.write(_running(OPERATOR, state={"running": {}}, lastState=end, restartCount=1))
 
-    found = pod_trouble.of_run(plane, plane.list(kinds.POD, NAMESPACE_NAME), tmp_path)
+    found = pod_trouble.of_run(plane, plane.list(kinds.POD, NAMESPACE_NAME), tmp_path, {})
 
     assert found is not None
     assert (found.name, found.what) == (OPERATOR, "ended with status 2 (Error)")
+
+    known = pod_trouble.ends(plane.list(kinds.POD, NAMESPACE_NAME))
+    assert pod_trouble.of_run(plane, plane.list(kinds.POD, NAMESPACE_NAME), tmp_path, known) is None
 
 
 def test_it_is_stopped_configured_and_started(

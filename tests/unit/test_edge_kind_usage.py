@@ -9,14 +9,13 @@ from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
 
 
 class Plane(ControlPlane):
-    """A control plane that knows one node, or these pods."""
+    """A control plane that knows one node."""
 
-    def __init__(self, *pods: dict[str, Any]) -> None:
+    def __init__(self) -> None:
         super().__init__("downstream", Path("none"))
-        self.pods = list(pods)
 
     def list(self, kind: Kind, namespace: str = "", *, labels: str = "") -> list[dict[str, Any]]:
-        return self.pods if kind.name == "Pod" else [{"metadata": {"name": "node"}}]
+        return [{"metadata": {"name": "node"}}]
 
     def request(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         assert path == "/api/v1/nodes/node/proxy/stats/summary"
@@ -29,8 +28,12 @@ class Plane(ControlPlane):
 
 def _pod(state: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
     container = {"name": "envoy", "resources": {"limits": {"memory": "512Mi"}}}
-    statuses = [{"name": "envoy", "state": state, "lastState": last}]
-    return {"metadata": {"name": "p"}, "spec": {"containers": [container]}, "status": {"containerStatuses": statuses}}
+    statuses = [{"name": "envoy", "restartCount": 1, "state": state, "lastState": last}]
+    return {
+        "metadata": {"name": "p", "uid": "u"},
+        "spec": {"containers": [container]},
+        "status": {"containerStatuses": statuses},
+    }
 
 
 def test_the_largest_comes_first() -> None:
@@ -42,10 +45,15 @@ def test_the_largest_comes_first() -> None:
 
 def test_a_container_that_was_killed_for_its_memory_is_named_with_its_limit() -> None:
     killed = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
-    assert out_of_memory(Plane(_pod({"running": {}}, killed)), "n") == ("p/envoy", "512Mi")
-    assert out_of_memory(Plane(_pod(killed, {})), "n") == ("p/envoy", "512Mi")
+    assert out_of_memory([_pod({"running": {}}, killed)], {}) == ("p/envoy", "512Mi")
+    assert out_of_memory([_pod(killed, {})], {}) == ("p/envoy", "512Mi")
+
+
+def test_what_was_known_before_is_not() -> None:
+    killed = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
+    assert out_of_memory([_pod({"running": {}}, killed)], {"u/envoy": 1}) == ("", "")
 
 
 def test_one_that_ended_otherwise_is_not() -> None:
     ended = {"terminated": {"reason": "Error", "exitCode": 137}}
-    assert out_of_memory(Plane(_pod({"running": {}}, ended)), "n") == ("", "")
+    assert out_of_memory([_pod({"running": {}}, ended)], {}) == ("", "")

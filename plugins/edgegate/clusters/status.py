@@ -41,6 +41,14 @@ def ends_of(container: Manifest) -> list[Manifest]:
     return [end for end in ends if end]
 
 
+def times_ended(container: Manifest) -> int:
+    """Return how often a container has ended; 0 while its status does not say how."""
+    if not ends_of(container):
+        return 0
+    # The count is of starts after the first: an end from which it has not been started again comes on top.
+    return int(container.get("restartCount", 0)) + ("running" not in container["state"])
+
+
 def _every_condition(manifest: Manifest) -> Iterator[Manifest]:
     status = manifest.get("status") or {}
     for holder in (status, *(status.get("parents") or []), *(status.get("ancestors") or [])):

@@ -1,12 +1,12 @@
 """What keeps a pod of ours from running, and whether one has ended by itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from edgegate.clusters.kinds import POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
-from edgegate.clusters.status import ends_of
+from edgegate.clusters.status import ends_of, times_ended
 from edgegate.components import pods
 from edgegate.components.pki import write_private
 from edgegate.errors import ComponentExited, CrashedUnderTest, LabFault, PlaneUnreachable, PodNotStarted
@@ -35,18 +35,36 @@ def of_start(plane: ControlPlane, namespace: str, name: str, logs: Path) -> LabF
     return None
 
 
-def of_run(plane: ControlPlane, found: Iterable[Manifest], logs: Path) -> CrashedUnderTest | None:
-    """Return the error for the first container of these pods that has ended by itself, None when none has.
+def ends(found: Iterable[Manifest]) -> dict[str, int]:
+    """Return how often each container of these pods has ended, by the pod's uid and its name."""
+    return {_key(pod, status): times_ended(status) for pod in found for status in _statuses(pod)}
+
+
+def news(found: Iterable[Manifest], before: Mapping[str, int]) -> Iterator[tuple[Manifest, Manifest]]:
+    """Yield pod and status of each container that has ended by itself since `ends` counted `before`.
 
     Its kubelet starts it again, so it may run by now.
     """
     for pod in found:
         for status in _statuses(pod):
-            if "deletionTimestamp" not in pod["metadata"] and (end := next(iter(ends_of(status)), None)):
-                tail, log = _last_words(plane, pod, status["name"], logs)
-                what = f"ended with status {end.get('exitCode')} ({end.get('reason', 'no reason given')})"
-                return CrashedUnderTest(status["name"], what=what, log=log, tail=tail)
+            if times_ended(status) > before.get(_key(pod, status), 0) and "deletionTimestamp" not in pod["metadata"]:
+                yield pod, status
+
+
+def of_run(
+    plane: ControlPlane, found: Iterable[Manifest], logs: Path, before: Mapping[str, int]
+) -> CrashedUnderTest | None:
+    """Return the error for the first container of these pods that is `news`, None when none is."""
+    for pod, status in news(found, before):
+        end = ends_of(status)[0]
+        tail, log = _last_words(plane, pod, status["name"], logs)
+        what = f"ended with status {end.get('exitCode')} ({end.get('reason', 'no reason given')})"
+        return CrashedUnderTest(status["name"], what=what, log=log, tail=tail)
     return None
+
+
+def _key(pod: Manifest, status: Manifest) -> str:
+    return f"{pod['metadata']['uid']}/{status['name']}"
 
 
 def log(plane: ControlPlane, pod: Manifest, container: str, **query: str) -> str:

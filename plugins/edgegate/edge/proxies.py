@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from edgegate.clock import Deadline, wait_until
 from edgegate.clusters.kinds import ENVOY_PROXY, GATEWAY_CLASS, POD, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
-from edgegate.clusters.status import ends_of
+from edgegate.clusters.status import ends_of, times_ended
 from edgegate.components.envoy_gateway import ADMIN_PORT, CLASS_NAME, NAMESPACE_NAME
 from edgegate.errors import AdminUnreachable
 from edgegate.probes.envoy import EnvoyAdmin
@@ -88,8 +88,7 @@ def _ends(container: Manifest | None) -> tuple[int, str]:
     """Return how often a container has ended, and how the last time."""
     if container is None or not (ends := ends_of(container)):
         return 0, ""
-    # The count is of starts after the first: an end from which it has not been started again comes on top.
-    return container["restartCount"] + ("running" not in container["state"]), _told(ends[0])
+    return times_ended(container), _told(ends[0])
 
 
 def _told(end: Manifest) -> str:

@@ -12,19 +12,20 @@ from edgegate.artifacts import Progress, Store
 from edgegate.clusters.kinds import DEPLOYMENT, Ref
 from edgegate.clusters.plane import ControlPlane
 from edgegate.clusters.pods import PodLog
-from edgegate.components import control_plane, envoy_gateway, etcd, pod_trouble, pods
+from edgegate.components import control_plane, envoy_gateway, etcd, pods
 from edgegate.components.base_state import apply_crds, crds, fingerprint
 from edgegate.components.bring_up import last_of_each, plane_of
 from edgegate.components.graph import Took
 from edgegate.components.soundness import lost
 from edgegate.edge.backends import kind_images, kind_operator, kind_start
 from edgegate.edge.backends.host import HostBackend
+from edgegate.edge.backends.kind_crashes import KindCrashes
 from edgegate.edge.backends.kind_start import KindEdge
-from edgegate.edge.backends.kind_usage import out_of_memory, told, usage
+from edgegate.edge.backends.kind_usage import told, usage
 from edgegate.edge.opening import Opened, Plan, code_of, open_edge
 from edgegate.edge.proxies import ENVOY, Proxy
 from edgegate.edge.versions import running_versions
-from edgegate.errors import CrashedUnderTest, EnvironmentFault, LabGone, PartLost, PlaneUnreachable
+from edgegate.errors import EnvironmentFault, LabGone, PartLost, PlaneUnreachable
 from edgegate.kind import leftovers, preflight
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import NODE_PINS, Image
@@ -44,6 +45,7 @@ class KindBackend(HostBackend):
     def __init__(self, plan: Plan, opened: Opened, engine: Engine) -> None:
         super().__init__(plan, opened)
         self.edge = KindEdge.of(engine, plan.artifacts, self.lab)
+        self.crashes = KindCrashes(self.planes, self.folder / "logs", operator=kind_operator.wanted(plan))
 
     def close(self) -> None:
         """Leave it; the last one to leave deletes the clusters and ends the lab, unless it is kept."""
@@ -100,13 +102,12 @@ class KindBackend(HostBackend):
         self._signal(component, "STOP") if component == pods.GATEWAY else self.lab.pause(component)
 
     def resume(self, component: str) -> None:
-        """Let it go on; Envoy Gateway in a new pod where the kubelet has ended the frozen one meanwhile."""
+        """Let it go on; that the kubelet has ended a frozen Envoy Gateway meanwhile was meant."""
         if component != pods.GATEWAY:
             self.lab.resume(component)
             return
         self._signal(component, "CONT")
-        if self._gateway_crashed():
-            self.restart(component)
+        self.crashes.forgive()
 
     def _signal(self, component: str, name: str) -> None:
         for node in self._nodes():
@@ -142,24 +143,12 @@ class KindBackend(HostBackend):
         if (found := lost(self.lab, felled, thorough=thorough)) is not None:
             return found
         try:
-            return self._crashed(felled, thorough=thorough) or (self._lost_node() if thorough else None)
+            if thorough and (found := self.crashes.found_out_of_memory()):
+                return found
+            return self.crashes.found(felled) or (self._lost_node() if thorough else None)
         except PlaneUnreachable:
             # A cluster that does not answer is told by whoever asks it next, unless a node of it has ended.
             return self._lost_node()
-
-    def _crashed(self, felled: set[str], *, thorough: bool) -> CrashedUnderTest | None:
-        if thorough:
-            name, limit = out_of_memory(self.planes.downstream, envoy_gateway.NAMESPACE_NAME)
-            if name:
-                what = f"was killed because it wanted more memory than {limit}"
-                return CrashedUnderTest(name, what=what, log=self.folder / "logs", tail="")
-        if pods.GATEWAY not in felled and (found := self._gateway_crashed()):
-            return found
-        return kind_operator.crashed(self.planes, self.folder / "logs") if kind_operator.wanted(self.plan) else None
-
-    def _gateway_crashed(self) -> CrashedUnderTest | None:
-        plane = self.planes.downstream
-        return pod_trouble.of_run(plane, pods.of(plane, _GATEWAY.namespace, pods.GATEWAY), self.folder / "logs")
 
     def _lost_node(self) -> PartLost | None:
         clusters = self.edge.clusters
@@ -240,9 +229,11 @@ def open_backend(
     plan, given = _with_operator(plan, engine, progress)
     opened = open_edge(plan, run_key, done=done, start=partial(kind_start.start, engine, progress, given))
     backend = KindBackend(plan, opened, engine)
-    # One that is used again may have lost a node meanwhile, as when its engine was restarted.
-    if not opened.steps and (trouble := backend.trouble(set(), thorough=True)):
-        raise trouble
+    if not opened.steps:
+        backend.crashes.forgive()
+        # One that is used again may have lost a node meanwhile, as when its engine was restarted.
+        if trouble := backend.trouble(set(), thorough=True):
+            raise trouble
     return backend
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from edgegate.artifacts import Progress
-from edgegate.clusters.kinds import POD, Ref
+from edgegate.clusters.kinds import Ref
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.components import operator, operator_pods, pod_trouble, pods
 from edgegate.components.bring_up import Planes
@@ -16,7 +15,7 @@ from edgegate.components.operator_manifests import NAMESPACE_NAME, reference
 from edgegate.edge.backends.kind_images import running_id, short
 from edgegate.edge.opening import Plan
 from edgegate.edge.versions import linked
-from edgegate.errors import CrashedUnderTest, WrongImage
+from edgegate.errors import WrongImage
 from edgegate.kind import given
 from edgegate.kind.engine import Engine
 from edgegate.kind.images import Image, Images
@@ -85,14 +84,6 @@ def deployment(planes: Planes, component: str) -> tuple[ControlPlane, Ref] | Non
     if component not in _PROGRAMS:
         return None
     return _plane(planes, component), reference(component)
-
-
-def crashed(planes: Planes, logs: Path) -> CrashedUnderTest | None:
-    """Return the error for the first of them that has ended by itself, None when none has."""
-    for plane in (planes.upstream, planes.downstream):
-        if found := pod_trouble.of_run(plane, plane.list(POD, NAMESPACE_NAME), logs):
-            return found
-    return None
 
 
 def versions(engine: Engine, planes: Planes) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """What the containers of a cluster use, and whether one was killed because it wanted more than it may have."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from edgegate.clusters.kinds import NODE, POD
+from edgegate.clusters.kinds import NODE
 from edgegate.clusters.plane import ControlPlane, Manifest
 from edgegate.clusters.status import ends_of
+from edgegate.components import pod_trouble
 from edgegate.records import Usage
 
 
@@ -31,12 +32,14 @@ def told(found: Iterable[Usage]) -> str:
     return "".join(f"{one.memory_mib:8.1f} MiB {one.cpu_seconds:8.1f} s  {one.name}\n" for one in found)
 
 
-def out_of_memory(plane: ControlPlane, namespace: str) -> tuple[str, str]:
-    """Return the first container of a namespace that was killed for its memory, and its limit; empty when none was."""
-    for pod in plane.list(POD, namespace):
-        limits = {one["name"]: one.get("resources", {}).get("limits", {}) for one in pod["spec"]["containers"]}
-        for status in pod.get("status", {}).get("containerStatuses", ()):
-            if any(end.get("reason") == "OOMKilled" for end in ends_of(status)):
-                limit = limits.get(status["name"], {}).get("memory", "its node's")
-                return f"{pod['metadata']['name']}/{status['name']}", limit
+def out_of_memory(found: Iterable[Manifest], before: Mapping[str, int]) -> tuple[str, str]:
+    """Return the first container of these pods that was killed for its memory since `before`, and its limit.
+
+    Empty when none was.
+    """
+    for pod, status in pod_trouble.news(found, before):
+        if any(end.get("reason") == "OOMKilled" for end in ends_of(status)):
+            limits = {one["name"]: one.get("resources", {}).get("limits", {}) for one in pod["spec"]["containers"]}
+            limit = limits.get(status["name"], {}).get("memory", "its node's")
+            return f"{pod['metadata']['name']}/{status['name']}", limit
     return "", ""
