@@ -15,9 +15,10 @@ from edgegate.edge import Edge
 from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.backends.kind import KindBackend
 from edgegate.edge.tenant import CANARY
-from edgegate.errors import CrashedUnderTest, EngineMissing, EngineSilent
+from edgegate.errors import CrashedUnderTest
 from edgegate.kind.engine import Engine
 from edgegate.settings import Settings
+from kind_parts import engine_or_skip
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -25,11 +26,7 @@ pytestmark = pytest.mark.timeout(300)
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     """Whatever `docker` talks to."""
-    try:
-        found = Engine.find()
-        found.facts()
-    except (EngineMissing, EngineSilent) as missing:
-        pytest.skip(str(missing))
+    found = engine_or_skip()
     if not list((Settings().cache / "images").glob("node-*.tar")):
         pytest.skip("the nodes have no image yet: `edgegate images build`")
     return found

@@ -9,7 +9,7 @@ import pytest
 import registry
 from edgegate import pins as pin_files
 from edgegate.artifacts import Quiet
-from edgegate.errors import EngineMissing, EngineSilent, OfficialImageMissing
+from edgegate.errors import OfficialImageMissing
 from edgegate.kind import archive, official
 from edgegate.kind.archive import Command
 from edgegate.kind.engine import Engine
@@ -17,17 +17,13 @@ from edgegate.kind.images import Image, Images
 from edgegate.kind.tree import Tree
 from edgegate.pins import Pin
 from edgegate.resources import resource
+from kind_parts import engine_or_skip
 
 
 @pytest.fixture
 def engine() -> Engine:
     """Whatever `docker` talks to."""
-    try:
-        found = Engine.find()
-        found.facts()
-    except (EngineMissing, EngineSilent) as missing:
-        pytest.skip(str(missing))
-    return found
+    return engine_or_skip()
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ class KindBackend(HostBackend):
             self.lab.resume(component)
             return
         self._signal(component, "CONT")
-        self.crashes.forgive()
+        self.crashes.forgive_gateway()
 
     def _signal(self, component: str, name: str) -> None:
         for node in self._nodes():

@@ -22,10 +22,15 @@ class KindCrashes:
         self._before: dict[str, int] = {}
 
     def forgive(self) -> None:
-        """Count as known what has ended until now: it was before the run, or was meant."""
+        """Count as known what has ended until now, as it was before the run."""
         with suppress(PlaneUnreachable):  # whoever asks it next tells that
             every = [*self._edge(), *(pod for _, listed in self._of_operator() for pod in listed)]
             self._before = pod_trouble.ends(every)
+
+    def forgive_gateway(self) -> None:
+        """Count as known what has ended of Envoy Gateway alone, as it was meant."""
+        with suppress(PlaneUnreachable):  # as above
+            self._before |= pod_trouble.ends(self._gateway())
 
     def found(self, felled: Collection[str]) -> CrashedUnderTest | None:
         """Return the error for the first that has ended, None when none has. Those that were felled do not count."""
