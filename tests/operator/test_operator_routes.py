@@ -53,7 +53,18 @@ def test_a_slice_becomes_a_headless_service_with_endpoints() -> None:
     assert made["Service"]["spec"] == {"clusterIP": "None", "ports": [port]}
     assert made["EndpointSlice"]["metadata"]["labels"]["kubernetes.io/service-name"] == NAME
     assert (made["EndpointSlice"]["addressType"], made["EndpointSlice"]["ports"]) == ("FQDN", [port])
-    assert [o["kind"] for o in made["Service"]["metadata"]["ownerReferences"]] == ["HTTPRoute", "ConfigMap"]
+
+
+def test_backends_come_before_their_route_and_are_its_own_from_the_next_look_on() -> None:
+    """A route without its Service is answered with 500."""
+
+    def owners(found: Plan) -> list[str]:
+        return [owner["kind"] for owner in applied(found)["Service"]["metadata"]["ownerReferences"]]
+
+    first = plan(seen())
+    assert [*applied(first)][-3:] == ["Service", "EndpointSlice", "HTTPRoute"]
+    assert owners(first) == ["ConfigMap"]
+    assert owners(plan(seen(below=applied(first)["HTTPRoute"]))) == ["HTTPRoute", "ConfigMap"]
 
 
 def test_the_finalizer_comes_before_all_that_is_made() -> None:

@@ -2,7 +2,8 @@
 
 import base64
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from edgegate.edge.tenancy import LabOrigins, Tenancy
 from edgegate.edge.tenant import CANARY, Site, Tenant
 from edgegate.errors import NeverReady, PortTaken
 from edgegate.lab import Ready
-from fakes import FakeLab
+from edgegate.records import Answer
+from fakes import FakeLab, FakeProbe
 from kube_api import KubeApi, condition, serve
 
 SITE = Site("10.88.7.8", Path("/nowhere/ca.crt"))
@@ -133,6 +135,30 @@ def test_an_edit_of_its_route_adds_a_header_and_the_next_one_replaces_it(shop: T
         {"type": "ResponseHeaderModifier", "responseHeaderModifier": {"set": [{"name": CANARY, "value": "two"}]}}
     ]
     assert rule["backendRefs"] == [{"name": "origin", "port": 80}]
+
+
+def _asked(monkeypatch: pytest.MonkeyPatch, shop: Tenant, shown: Callable[[], str]) -> None:
+    """Let the edge answer with what is shown."""
+    made = Answer("GET", "http://shop/", "10.88.7.8:80", 0.0, 0.001, 200)
+    monkeypatch.setattr(shop, "probe", lambda **_: FakeProbe(lambda _: replace(made, headers=((CANARY, shown()),))))
+
+
+def test_an_edit_is_timed_until_an_answer_shows_it(shop: Tenant, api: KubeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def edited() -> str:
+        (rule,) = api.objects[ROUTE]["spec"]["rules"]
+        return str(rule["filters"][0]["responseHeaderModifier"]["set"][0]["value"])
+
+    seen = ["old", "old"]
+    _asked(monkeypatch, shop, lambda: seen.pop() if seen else edited())
+    took = shop.time_edit(5)
+    assert not seen
+    assert 0.02 < took < 5
+
+
+def test_an_edit_that_no_answer_shows_is_an_error(shop: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    _asked(monkeypatch, shop, lambda: "old")
+    with pytest.raises(NeverReady, match="an edit of shop's route on the wire"):
+        shop.time_edit(0.1)
 
 
 def test_a_further_host_has_a_listener_and_a_certificate_of_its_own(

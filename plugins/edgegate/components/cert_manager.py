@@ -19,6 +19,9 @@ NAME = "cert-manager"
 NAMESPACE = "cert-manager"
 SOLVER = "acmesolver"
 CRD_FOLDER = "deploy/crds"
+REISSUANCE = {"retryInterval": "18s", "maxRetries": 3}
+"""How an operator tries a failed certificate anew. Production's 5 min are cut short, but to more than the limit
+`released`, 10 s: a scenario must see that nothing else waits meanwhile."""
 _METRICS = "127.0.0.1:9402"
 _SOLVER_IMAGE = "quay.io/jetstack/cert-manager-acmesolver:v{}"
 

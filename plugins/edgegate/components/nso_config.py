@@ -84,7 +84,7 @@ def manager_config(place: Place) -> str:
             "enableDNSIntegration": True,
             "enableDownstreamCertificateSolver": True,
             "clusterIssuerMap": {name: issuer.name for name, issuer in cert_manager.ISSUERS.items()},
-            "certificateReissuance": {"retryInterval": "25s", "maxRetries": 3},
+            "certificateReissuance": cert_manager.REISSUANCE,
             "permittedTLSOptions": {_ISSUER_OPTION: []},
         },
         "httpProxy": {"gatewayClassName": CLASS_NAME},

@@ -47,8 +47,6 @@ BRANDED = Ref(ENVOY_PATCH_POLICY, "branded-error-page", envoy_gateway.GATEWAY_NA
 """What ours puts the page on the edge with; it does not take it away when it is told that there is none."""
 ERROR_PAGE = "error-page.html"
 """File of the lab with the page of the edge's own errors."""
-REISSUANCE = {"retryInterval": "25s", "maxRetries": 3}
-"""How a failed certificate is tried anew; production's interval of 5 min is cut short."""
 RETRIES = [{"until": "5s", "interval": "1s"}, {"until": "8760h", "interval": "5m"}]
 """When a Domain is tried again. Production's 5 s for 5 min, then 1 min, then 5 min, is cut short."""
 ORIGIN = "origin"
@@ -147,7 +145,7 @@ def _config(launch: Launch) -> Manifest:
             "targetDomain": dns.EDGE_ZONE,
             "ipFamilies": ["IPv4"],
             "clusterIssuerMap": issuers(),
-            "certificateReissuance": REISSUANCE,
+            "certificateReissuance": cert_manager.REISSUANCE,
             "errorPage": error_page_settings(launch, enabled=False),
         },
         "domain": {"resolver": net.recursor_ip, "retryIntervals": RETRIES},

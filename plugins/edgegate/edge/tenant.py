@@ -1,6 +1,8 @@
 """A tenant of the edge: a namespace, a Gateway with HTTP and HTTPS, a route, and an origin of its own."""
 
 import base64
+import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +11,7 @@ from pathlib import Path
 from edgegate.clusters.kinds import GATEWAY, HTTP_ROUTE, NAMESPACE, SECRET, Ref
 from edgegate.clusters.plane import ControlPlane, Manifest, is_true
 from edgegate.components.pki import Authority, KeyPair, sha256_of
+from edgegate.edge.asking import wait_for_answer
 from edgegate.edge.tenancy import Tenancy
 from edgegate.probes.http import HttpProbe
 
@@ -70,6 +73,20 @@ class Tenant:
         """Change the tenant's route: from now on each answer carries the header `CANARY` with this value."""
         rule = self._tenancy.origins.rule(self.namespace, {CANARY: value})
         self._plane.patch(self.route, {"spec": {"rules": [rule]}})
+
+    def time_edit(self, within: float) -> float:
+        """Return the seconds from an edit of the route to the first answer that shows it: the edge without an operator.
+
+        Raises:
+            NeverReady: no answer showed it within that many seconds.
+        """
+        value = secrets.token_hex(4)
+        with self.probe(tls=False) as probe:
+            began = time.monotonic()
+            self.edit_route(value)
+            what = f"an edit of {self.name}'s route on the wire"
+            wait_for_answer(probe, lambda answer: answer.header(CANARY) == value, what=what, within=within)
+            return time.monotonic() - began
 
     def add_host(self, authority: Authority, label: str) -> str:
         """Give the tenant's Gateway one more HTTPS listener and return its host, which is below the tenant's own."""

@@ -145,18 +145,21 @@ def _downstream(seen: Seen) -> Iterator[Step]:
     if seen.held:
         wanted.append(_held_filter(seen, labels))
         yield Apply(Plane.DOWN, wanted[0])
+    # Backends before the route: a route without its Service is answered with 500, and costs a translation of all
+    # Gateways. So the route owns them from the next look on, in which it has a uid.
+    owner = {"apiVersion": HTTP_ROUTE.api_version, "kind": HTTP_ROUTE.kind, "name": meta["name"], "controller": True}
+    owners = [*([owner] if seen.below else []), reference(seen.route)]
+    for backend in backends.values():
+        for obj in _objects(backend, seen.space, labels, owners):
+            wanted.append(obj)
+            yield from _replaced(seen, obj)
+            yield Apply(Plane.DOWN, obj)
     route = HTTP_ROUTE.named(seen.space, meta["name"], labels=labels, ownerReferences=[reference(seen.route)])
     if seen.held:
         route["metadata"]["annotations"] = {names.HELD_ANNOTATION: ",".join(seen.held)}
     route["spec"] = {key: seen.route["spec"][key] for key in ("parentRefs", "hostnames") if key in seen.route["spec"]}
     route["spec"]["rules"] = _rules(seen, backends)
     yield Apply(Plane.DOWN, route)
-    owner = {"apiVersion": HTTP_ROUTE.api_version, "kind": HTTP_ROUTE.kind, "name": meta["name"], "controller": True}
-    for backend in backends.values():
-        for obj in _objects(backend, seen.space, labels, [owner, reference(seen.route)]):
-            wanted.append(obj)
-            yield from _replaced(seen, obj)
-            yield Apply(Plane.DOWN, obj)
     kept = {(obj["kind"], obj["metadata"]["name"]) for obj in wanted}
     for obj in seen.made:
         if (obj["kind"], obj["metadata"]["name"]) not in kept:
