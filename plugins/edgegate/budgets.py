@@ -70,6 +70,8 @@ class Growth:
     """How many are many."""
     floor: float
     """Seconds of growth that do not count: twice nothing is nothing."""
+    factors: Mapping[Stage, float] = field(default_factory=dict)
+    """Stages with a factor of their own."""
     source: str = ""
     """Who says so."""
     why: str = ""
@@ -168,18 +170,17 @@ def judge_growth(one: Sequence[Course], many: Sequence[Course], growth: Growth) 
     both = [stage for stage in Stage if stage is not Stage.CREATED and stage in before and stage in after]
     found = []
     for stage in both:
-        seen, limit = (
-            after[stage].seconds,
-            max(before[stage].seconds * growth.factor, before[stage].seconds + growth.floor),
-        )
-        told = {"subjects": len(many), "budgets": f"{growth.factor:g} × the time of one"}
+        factor = growth.factors.get(stage, growth.factor)
+        seen, once = after[stage].seconds, before[stage].seconds
+        limit = max(once * factor, once + growth.floor)
+        told = {"subjects": len(many), "budgets": f"{factor:g} × the time of one"}
         if seen <= limit:
             found.append(Judgement(stage, "growth", limit, seen, right=True, **told))  # type: ignore[arg-type]
             continue
         way = [step for step in both if step is stage or step in ancestors(stage)]
         eater = max(way, key=lambda step: after[step].own - before[step].own)
-        took, once = show_duration(after[eater].own), show_duration(before[eater].own)
-        ate = f"{eater} ate it: {took} after the stage before it, {once} with one"
+        took, took_once = show_duration(after[eater].own), show_duration(before[eater].own)
+        ate = f"{eater} ate it: {took} after the stage before it, {took_once} with one"
         busy = after[stage].saturated
         found.append(Judgement(stage, "growth", limit, seen, right=False, saturated=busy, eater=eater, ate=ate, **told))  # type: ignore[arg-type]
     return found

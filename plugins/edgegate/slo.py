@@ -17,6 +17,8 @@ SETTINGS = ("fast", "production")
 """With the issuer's waiting shortened, or as production has it."""
 LOADS = ("one", "burst", "fresh-zone", "full-zone")
 """Subjects one after the other, twenty at once, or one together with its zone."""
+TIMED = tuple(stage for stage in Stage if stage is not Stage.CREATED)
+"""Stages that can have a budget, and a factor of growth."""
 DURATION = 'a duration with a unit, as in "250ms" or "3s"'
 
 
@@ -43,9 +45,7 @@ class Slo:
         if own is None:
             known = ", ".join(".".join(one) for one in self.stages)
             raise SloFault(self.path, f"budget.{operator}.{setting}.{load}", "is missing", f"it; there are {known}")
-        each: dict[Stage, Budget] = {
-            stage: own.get(stage, self.end_to_end) for stage in Stage if stage is not Stage.CREATED
-        }
+        each: dict[Stage, Budget] = {stage: own.get(stage, self.end_to_end) for stage in TIMED}
         return Budgets(f"{operator} {setting} {load}", each)
 
 
@@ -94,11 +94,10 @@ def _conditions(tables: Table) -> list[tuple[str, str, Table]]:
 
 
 def _stages(table: Table, objective: Budget) -> dict[Stage, Budget]:
-    accepted = [stage for stage in Stage if stage is not Stage.CREATED]
     found = {}
     for name, _ in table.items():
-        if name not in accepted:
-            raise table.fault(name, "is no stage with a budget", f"one of {', '.join(accepted)}")
+        if name not in TIMED:
+            raise table.fault(name, "is no stage with a budget", f"one of {', '.join(TIMED)}")
         found[Stage(name)] = _budget(table.inner(name), objective)
     return found
 
@@ -131,9 +130,18 @@ def _growth(table: Table) -> Growth:
         factor=_factor(table),
         subjects=_whole(table, "subjects"),
         floor=_seconds(table, "floor"),
+        factors={stage: _own_factor(table.inner(stage)) for stage in TIMED if table.has(stage)},
         source=table.text("source"),
         why=table.text("why"),
     )
+    table.finish()
+    return found
+
+
+def _own_factor(table: Table) -> float:
+    found = _factor(table)
+    table.text("source")
+    table.text("why")
     table.finish()
     return found
 

@@ -1,5 +1,7 @@
 """A breach names the stage that ate the time and what it waited for; a saturated machine is no breach."""
 
+from dataclasses import replace
+
 import pytest
 
 from edgegate.budgets import Budget, Budgets, Growth, Judgement, causes, judge, judge_growth
@@ -185,6 +187,14 @@ def test_growth_over_the_factor() -> None:
     assert late.expected == "growth ≤ 2.00 s (2 × the time of one)"
     assert late.found == "3.00 s; record-answers ate it: 2.10 s after the stage before it, 100 ms with one"
     assert not late.saturated
+
+
+def test_a_stage_may_have_a_factor_of_its_own() -> None:
+    growth = replace(GROWTH, factors={Stage.RECORD_ANSWERS: 3.0})
+    assert not _wrong(judge_growth([_shop()], [_shop(answers=3.0)], growth))
+    late = _wrong(judge_growth([_shop()], [_shop(answers=3.1, accepted=3.0)], growth))
+    assert late["record-answers", "growth"].expected == "growth ≤ 3.00 s (3 × the time of one)"
+    assert "2 × the time of one" in late["accepted", "growth"].expected
 
 
 def test_growth_is_of_the_stage_that_grew() -> None:

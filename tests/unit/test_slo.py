@@ -119,7 +119,23 @@ CASES = {
     "half a subject": (_spoiled("= 100", "= 99.5"), "growth.subjects is 99.5. Accepted: a whole number above 1."),
     "growth with more": (
         _spoiled("factor = 2", "factor = 2\nfactors = 3"),
-        "growth.factors is unknown. Accepted: one of factor, floor, source, subjects, why.",
+        "growth.factors is unknown. Accepted: one of accepted, address-resolves,",
+    ),
+    "growth of a stage below 1": (
+        VALID + '[growth.first-200]\nfactor = 0.5\nsource = "s"\nwhy = "w"\n',
+        "growth.first-200.factor is 0.5. Accepted: a number from 1 on",
+    ),
+    "growth of a stage without why": (
+        VALID + '[growth.first-200]\nfactor = 3\nsource = "s"\n',
+        "growth.first-200.why is missing. Accepted: a text.",
+    ),
+    "growth of a stage with more": (
+        VALID + '[growth.first-200]\nfactor = 3\nsource = "s"\nwhy = "w"\nfloor = "1s"\n',
+        "growth.first-200.floor is unknown. Accepted: one of factor, source, why.",
+    ),
+    "growth of no stage": (
+        VALID + '[growth.created]\nfactor = 3\nsource = "s"\nwhy = "w"\n',
+        "growth.created is unknown. Accepted: one of accepted,",
     ),
 }
 
@@ -142,7 +158,7 @@ def test_no_file(tmp_path: Path) -> None:
 
 def test_what_it_says(tmp_path: Path) -> None:
     path = tmp_path / "slo.toml"
-    path.write_text(VALID)
+    path.write_text(VALID + '[growth.first-200]\nfactor = 3\nsource = "s"\nwhy = "w"\n')
 
     read = slo.load(path)
 
@@ -151,6 +167,7 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert (first.p50, first.p95, first.most, first.source, first.why) == (1.0, 2.0, 3.0, "measured", "enough")
     assert budgets.name == "reference fast one"
     assert (read.growth.factor, read.growth.subjects, read.growth.floor) == (2.0, 100, 0.2)
+    assert read.growth.factors == {Stage.FIRST_200: 3.0}
 
 
 def test_the_objective_stands_in_for_stages_without_a_budget(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from edgegate_operator.kinds import (
 from edgegate_operator.settings import Settings
 from edgegate_operator.site import Controller, Do, Names, Site, Watch, itself, origin
 
-SLOW, READ = 0.5, 0.003
+SLOW, READ = 0.5, 0.01
 """Seconds for a look with the fault `slow-worker`, and for reading one Gateway with `scan-all`."""
 
 
