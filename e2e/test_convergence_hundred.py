@@ -28,7 +28,7 @@ def test_growth_with_a_hundred(
     http_proxy: HttpProxyFactory,
     crowd: CrowdFactory,
 ) -> None:
-    """The median of each stage is at most twice what it was for the first proxies of the same run."""
+    """The median of each stage grew by no more than slo.toml allows, from the first proxies of the same run on."""
     witness, zone = tenant("witness"), dns_zone()
 
     def without_operator() -> float:

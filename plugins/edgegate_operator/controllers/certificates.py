@@ -16,9 +16,10 @@ from edgegate_operator.settings import Gateways, Settings
 ALMOST_EXPIRED = 60.0
 """A certificate that ends within so many seconds is not used any more."""
 
-SETTLED = 3.0
-"""Seconds for which a new certificate is not used where another one serves the host name already: its Secret may have
-held another host's before, and the proxy would serve that for a moment (measured: 36 ms)."""
+SETTLED = 75.0
+"""Seconds for which a new certificate is not used where another one serves the host name already. Its Secret may have
+held another host's before; a proxy remembers that for as long as old connections drain, 60 s unless told otherwise, and
+serves it between the new listener and the new Secret, which come one after the other (seen: 18 ms and 72 ms)."""
 
 
 @dataclass(frozen=True)
