@@ -1,12 +1,13 @@
 """How long stages may take, and the judgement of what they took: which stage ate the time, and what it waited for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from edgegate.clock import show_duration
 from edgegate.errors import EnvironmentFault
-from edgegate.stages import Course, Stage, StageTime, ancestors
+from edgegate.stages import TIMED, Course, Stage, StageTime, ancestors
 from edgegate.traffic import MachineLoad, Spread
 
 FEWEST: Mapping[str, int] = {"p50": 5, "p95": 20, "max": 1}
@@ -167,22 +168,23 @@ def judge_growth(one: Sequence[Course], many: Sequence[Course], growth: Growth) 
         growth: what is allowed.
     """
     before, after = _medians(one), _medians(many)
-    both = [stage for stage in Stage if stage is not Stage.CREATED and stage in before and stage in after]
+    both = [stage for stage in TIMED if stage in before and stage in after]
     found = []
     for stage in both:
         factor = growth.factors.get(stage, growth.factor)
         seen, once = after[stage].seconds, before[stage].seconds
         limit = max(once * factor, once + growth.floor)
-        told = {"subjects": len(many), "budgets": f"{factor:g} × the time of one"}
+        told = f"{factor:g} × the time of one"
+        judged = partial(Judgement, stage, "growth", limit, seen, len(many), budgets=told)
         if seen <= limit:
-            found.append(Judgement(stage, "growth", limit, seen, right=True, **told))  # type: ignore[arg-type]
+            found.append(judged(right=True))
             continue
         way = [step for step in both if step is stage or step in ancestors(stage)]
         eater = max(way, key=lambda step: after[step].own - before[step].own)
         took, took_once = show_duration(after[eater].own), show_duration(before[eater].own)
         ate = f"{eater} ate it: {took} after the stage before it, {took_once} with one"
         busy = after[stage].saturated
-        found.append(Judgement(stage, "growth", limit, seen, right=False, saturated=busy, eater=eater, ate=ate, **told))  # type: ignore[arg-type]
+        found.append(judged(right=False, saturated=busy, eater=eater, ate=ate))
     return found
 
 
@@ -253,16 +255,15 @@ def _measure(
     ordered = sorted(times, key=lambda one: one[0])
     spread = Spread.of([seconds for seconds, _ in ordered])
     seen = {"p50": spread.p50, "p95": spread.p95, "max": spread.most}[measure]
-    told = {"subjects": len(ordered), "budgets": budgets.name}
+    judged = partial(Judgement, stage, measure, limit, seen, len(ordered), budgets=budgets.name)
     if seen <= limit:
-        return Judgement(stage, measure, limit, seen, right=True, **told)  # type: ignore[arg-type]
+        return judged(right=True)
     culprit = next(course for seconds, course in ordered if seconds == seen)
     allowed = {step: _own_limit(step, measure, budgets, limit) for step in culprit.path(stage)}
     step = max(allowed, key=lambda one: one.own - allowed[one])
     saturated = step.saturated or (step.load is None and load is not None and load.saturated)
     ate = _tell(culprit, step, allowed[step], explain, load)
-    wrong = Judgement(stage, measure, limit, seen, right=False, saturated=saturated, **told)  # type: ignore[arg-type]
-    return replace(wrong, eater=step.stage, ate=ate)
+    return judged(right=False, saturated=saturated, eater=step.stage, ate=ate)
 
 
 def _own_limit(step: StageTime, measure: str, budgets: Budgets, limit: float) -> float:

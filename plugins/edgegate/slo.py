@@ -8,7 +8,7 @@ from pathlib import Path
 from edgegate.budgets import Budget, Budgets, Growth
 from edgegate.clock import parse_duration, show_duration
 from edgegate.errors import NotADuration, SloFault
-from edgegate.stages import Stage
+from edgegate.stages import TIMED, Stage
 from edgegate.tables import Table, read
 
 OPERATORS = ("reference", "real")
@@ -17,8 +17,6 @@ SETTINGS = ("fast", "production")
 """With the issuer's waiting shortened, or as production has it."""
 LOADS = ("one", "burst", "fresh-zone", "full-zone")
 """Subjects one after the other, twenty at once, or one together with its zone."""
-TIMED = tuple(stage for stage in Stage if stage is not Stage.CREATED)
-"""Stages that can have a budget, and a factor of growth."""
 DURATION = 'a duration with a unit, as in "250ms" or "3s"'
 
 

@@ -29,6 +29,10 @@ class Stage(StrEnum):
     IN_A_ROW = "n-in-a-row"
 
 
+TIMED = tuple(stage for stage in Stage if stage is not Stage.CREATED)
+"""Stages that take time: all but the one from which it is counted."""
+
+
 _AFTER: Mapping[Stage, tuple[Stage, ...]] = {
     Stage.CREATED: (),
     Stage.ACCEPTED: (Stage.CREATED,),

@@ -119,7 +119,9 @@ CASES = {
     "half a subject": (_spoiled("= 100", "= 99.5"), "growth.subjects is 99.5. Accepted: a whole number above 1."),
     "growth with more": (
         _spoiled("factor = 2", "factor = 2\nfactors = 3"),
-        "growth.factors is unknown. Accepted: one of accepted, address-resolves,",
+        "growth.factors is unknown. Accepted: one of accepted, address-resolves, certificate-ready, "
+        "challenge-presented, challenge-solved, factor, first-200, first-trusted-200, floor, n-in-a-row, programmed, "
+        "record-answers, record-programmed, source, subjects, why.",
     ),
     "growth of a stage below 1": (
         VALID + '[growth.first-200]\nfactor = 0.5\nsource = "s"\nwhy = "w"\n',

@@ -179,5 +179,5 @@ def _has_heard(proxy: Proxy) -> bool:
     try:
         with proxy.admin() as admin:
             return any(admin.stats(_ATTEMPTS).values())
-    except AdminUnreachable:
+    except AdminUnreachable:  # it has not started yet: whoever waits asks again
         return False

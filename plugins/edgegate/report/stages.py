@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from edgegate.report.folder import Document
-from edgegate.stages import Stage
+from edgegate.stages import TIMED, Stage
 from edgegate.traffic import Spread
 
 MEASURES = ("p50", "p95", "max")
@@ -28,7 +28,7 @@ def tables(tests: Iterable[Document]) -> list[Document]:
 def _table(during: str, budgets: str, groups: list[Document]) -> Document:
     subjects = [subject for group in groups for subject in group["subjects"]]
     judged = [one for group in groups for one in group["judged"]]
-    rows = [row for stage in Stage if stage is not Stage.CREATED and (row := _row(stage, subjects, judged)) is not None]
+    rows = [row for stage in TIMED if (row := _row(stage, subjects, judged)) is not None]
     return {
         "budgets": budgets,
         "during": during,
