@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN    := .venv/bin
 # Files of gates. Those that saturate a small machine by themselves run only when they are named.
 GATES  ?= e2e
+# Scenarios that may run side by side are handed to this many workers one by one, and then all others run alone.
+WORKERS ?= $(if $(filter e2e,$(GATES)),3,0)
 
 .PHONY: test e2e bench lint artifacts clean
 
@@ -29,7 +31,7 @@ test: lint artifacts
 	$(BIN)/pytest tests
 
 e2e: artifacts
-	$(BIN)/pytest $(GATES)
+	$(BIN)/pytest $(GATES) -n $(WORKERS) --maxschedchunk 1
 
 bench: artifacts
 	$(BIN)/edgegate bench --json

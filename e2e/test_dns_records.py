@@ -8,7 +8,6 @@ from edgegate import Apply, Edge, Gate, HttpProxyFactory, Promises, Source, Zone
 
 pytestmark = [
     pytest.mark.edge_gate("dns-records"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
 ]
 
@@ -66,6 +65,7 @@ def test_zone_whose_records_are_refused(
     must.never_come(zone, "Programmed=True", lambda: zone.wait_programmed(edge.limits.settle))
 
 
+@pytest.mark.edge_exclusive
 def test_zone_while_the_server_is_down(edge: Edge, gate: Gate, dns_zone: ZoneFactory, must: Promises) -> None:
     """A zone that is created while the name server is down is served when that is back."""
     zone = dns_zone(ready=False)
@@ -79,6 +79,7 @@ def test_zone_while_the_server_is_down(edge: Edge, gate: Gate, dns_zone: ZoneFac
     gate.check(Source.TRAFFIC, f"{zone.name} SOA", "an answer", answer.describe(), right=answer.found)
 
 
+@pytest.mark.edge_exclusive
 def test_record_that_changes_its_type(edge: Edge, dns_zone: ZoneFactory, apply: Apply, must: Promises) -> None:
     """A name whose record turns from A to CNAME and back never lacks an address."""
     zone = dns_zone()

@@ -15,11 +15,11 @@ from edgegate import (
 
 pytestmark = [
     pytest.mark.edge_gate("hostname-claims"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
 ]
 
 
+@pytest.mark.edge_exclusive
 def test_two_customers_want_the_same(
     edge: Edge, customers: CustomerFactory, domain: DomainFactory, http_proxy: HttpProxyFactory, must: Promises
 ) -> None:
@@ -27,6 +27,7 @@ def test_two_customers_want_the_same(
     _second_must_wait(edge, must, domain, http_proxy, customers("first"), customers("second"))
 
 
+@pytest.mark.edge_exclusive
 def test_two_projects_want_the_same(
     edge: Edge,
     project: ControlPlane,

@@ -20,7 +20,6 @@ from edgegate import (
 
 pytestmark = [
     pytest.mark.edge_gate("http01"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
     pytest.mark.timeout(240),
 ]

@@ -6,7 +6,6 @@ from edgegate import CustomerPasswordFactory, Edge, Gate, HttpProxyFactory, Prom
 
 pytestmark = [
     pytest.mark.edge_gate("policy-propagation"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
 ]
 

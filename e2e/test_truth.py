@@ -19,11 +19,11 @@ from edgegate import (
 
 pytestmark = [
     pytest.mark.edge_gate("truth"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator"),
 ]
 
 
+@pytest.mark.edge_exclusive
 def test_listener_without_host_name(
     edge: Edge, dns_zone: ZoneFactory, customer: Customer, customer_gateway: GatewayFactory, must: Promises
 ) -> None:
@@ -46,6 +46,7 @@ def test_listener_without_host_name(
             gateway.remove(edge.limits.gone)
 
 
+@pytest.mark.edge_exclusive
 def test_class_of_somebody_else(
     edge: Edge,
     customer: Customer,

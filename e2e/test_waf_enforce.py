@@ -8,7 +8,6 @@ from edgegate import Edge, Gate, GuardedFactory, HttpProxyFactory, Promises, Sou
 
 pytestmark = [
     pytest.mark.edge_gate("waf-enforce"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator", "waf", "ladder"),
 ]
 FLIPS = 6
@@ -46,6 +45,7 @@ def test_pages(edge: Edge, gate: Gate, guarded: GuardedFactory) -> None:
     edge.firewall.judge_pages(gate, site.proxy, site.host)
 
 
+@pytest.mark.edge_exclusive
 def test_change_of_mode(edge: Edge, gate: Gate, guarded: GuardedFactory) -> None:
     """A change of mode is seen on the wire within 2 s, and neither the firewall nor the status says it earlier."""
     site, limit = guarded(mode="Observe"), edge.limits.released
@@ -71,6 +71,7 @@ def test_exclusions(edge: Edge, gate: Gate, guarded: GuardedFactory) -> None:
         edge.firewall.judge_modes(gate, site.proxy, site.host, site.before, blocked=blocked)
 
 
+@pytest.mark.edge_exclusive
 def test_older_policy_that_is_invalid(
     edge: Edge, gate: Gate, must: Promises, http_proxy: HttpProxyFactory, waf_policy: WafPolicyFactory
 ) -> None:

@@ -6,7 +6,6 @@ from edgegate import Edge, Gate, GuardedFactory, Promises, Source, WafPolicyFact
 
 pytestmark = [
     pytest.mark.edge_gate("waf-precedence"),
-    pytest.mark.edge_exclusive,
     pytest.mark.edge_parts("operator", "waf"),
 ]
 

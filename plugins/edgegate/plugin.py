@@ -41,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the settings, so that a wrong one is refused before anything starts; `--help` works nevertheless."""
     config.addinivalue_line("markers", "edge_gate(name): the test belongs to that gate; its verdict is reported")
-    config.addinivalue_line("markers", "edge_exclusive: no other edge test runs meanwhile, on any worker; for timings")
+    config.addinivalue_line(
+        "markers", "edge_exclusive: no other edge test runs meanwhile, on any worker, as for timings"
+    )
     config.addinivalue_line(
         "markers", "edge_parts(name, ...): the test needs an edge with these parts beyond the default"
     )
@@ -120,6 +122,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if unasked:
         config.hook.pytest_deselected(items=unasked)
         items[:] = [item for item in items if item not in unasked]
+    if config.stash[RUN].worker:
+        # Who runs alone keeps all other workers waiting, so all that may run side by side does so before.
+        items.sort(key=_runs_alone)
+
+
+def _runs_alone(item: pytest.Item) -> bool:
+    return item.get_closest_marker("edge_exclusive") is not None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -135,7 +144,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Remember which test runs. Among workers, wait for its turn before any time limit of the test begins."""
     run = item.config.stash[RUN]
     run.current = item.nodeid
-    alone = item.get_closest_marker("edge_exclusive") is not None
+    alone = _runs_alone(item)
     with run.folder.turn(alone=alone) if run.worker and (alone or uses_edge(item)) else nullcontext():
         return (yield)
 

@@ -61,6 +61,13 @@ def test_crash_of_a_worker(suite: Suite, report: Callable[[], Any]) -> None:
     assert gate["verdict"] == "fail"
 
 
+def test_exclusive_tests_come_last(suite: Suite, pytester: pytest.Pytester) -> None:
+    """They keep every worker waiting; their place in the file does not count, and without workers it does."""
+    for workers, last in (("-n1", ["end alone-0", "end alone-1"]), ("-n0", ["end beside-8", "end beside-9"])):
+        assert suite("turns", workers).ret == 0
+        assert [line for line in _lines(pytester, "turns") if line.startswith("end")][-2:] == last
+
+
 def test_exclusive_tests_run_alone(suite: Suite, pytester: pytest.Pytester) -> None:
     """Between the begin and the end of an exclusive test, no other edge test begins or ends."""
     assert suite("turns", "-n3").ret == 0

@@ -16,12 +16,12 @@ def _spend(name: str) -> None:
         told.write(f"end {name}\n")
 
 
-@pytest.mark.parametrize("number", range(10))
-def test_beside(edge: object, number: int) -> None:
-    _spend(f"beside-{number}")
-
-
 @pytest.mark.edge_exclusive
 @pytest.mark.parametrize("number", range(2))
 def test_alone(edge: object, number: int) -> None:
     _spend(f"alone-{number}")
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_beside(edge: object, number: int) -> None:
+    _spend(f"beside-{number}")
